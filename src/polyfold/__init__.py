@@ -1,0 +1,55 @@
+"""Diverse, non-redundant representations: one kernel, many complementary low-dimensional views.
+
+Names are loaded on first use, so ``import polyfold`` costs milliseconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polyfold import baselines, datasets, kernels, metrics
+    from polyfold._progress import show_progress
+    from polyfold.ensembles import ModularClassifier, ModularNeighbors, select_diversity
+    from polyfold.estimators import KernelEmbedding, ModularKernelPCA
+
+# Public name -> the package that defines it.
+_HOME = {
+    "KernelEmbedding": "estimators",
+    "ModularClassifier": "ensembles",
+    "ModularKernelPCA": "estimators",
+    "ModularNeighbors": "ensembles",
+    "select_diversity": "ensembles",
+    "show_progress": "_progress",
+}
+_PACKAGES = ("baselines", "datasets", "kernels", "metrics")
+
+__all__ = [
+    "KernelEmbedding",
+    "ModularClassifier",
+    "ModularKernelPCA",
+    "ModularNeighbors",
+    "baselines",
+    "datasets",
+    "kernels",
+    "metrics",
+    "select_diversity",
+    "show_progress",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("polyfold")
+    if name in _PACKAGES:
+        return importlib.import_module(f"polyfold.{name}")
+    if name in _HOME:
+        return getattr(importlib.import_module(f"polyfold.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'polyfold' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,17 @@
+"""Errors and warnings of polyfold; every message names the rule, the value and the way out."""
+
+from __future__ import annotations
+
+__all__ = ["DegenerateDataWarning", "GraphWarning", "MissingExtraError"]
+
+
+class MissingExtraError(ImportError):
+    """An optional dependency is needed and not installed."""
+
+
+class DegenerateDataWarning(UserWarning):
+    """The data carry less than was asked for (too few directions, constant columns, …)."""
+
+
+class GraphWarning(UserWarning):
+    """A neighbourhood graph has a shape that changes the result (disconnected, too sparse, …)."""
