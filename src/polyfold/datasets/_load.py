@@ -1,0 +1,78 @@
+"""One way to every set: the folder, else openml.org into the folder, else an error that says what to do."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Bunch
+
+from polyfold.datasets._catalogue import CATALOGUE, Entry
+from polyfold.datasets._openml import fetch_arrays
+from polyfold.datasets._store import DATA_VARIABLE, data_folder, read_arrays, write_arrays
+
+__all__ = ["load_named"]
+
+logger = logging.getLogger("polyfold")
+
+
+def load_named(
+    name: str,
+    data_home: str | os.PathLike[str] | None,
+    *,
+    return_X_y: bool,
+    download: bool,
+    verify: bool,
+) -> Any:
+    """Load the set `name` as a Bunch, or as the pair (data, target)."""
+    entry = CATALOGUE[name]
+    path = _find(name, entry, data_folder(data_home), download)
+    bunch = _bunch(entry, read_arrays(path, entry.sha256, verify=verify), path)
+    return (bunch.data, bunch.target) if return_X_y else bunch
+
+
+def _find(name: str, entry: Entry, folder: Path | None, download: bool) -> Path:
+    if folder is None:
+        raise FileNotFoundError(_advice(entry, None, "no data folder is given"))
+    path = folder / entry.file
+    if path.is_file():
+        return path
+    if entry.openml is None or not download:
+        raise FileNotFoundError(_advice(entry, folder, "it is not there"))
+    logger.info("fetching %s from openml.org into %s", entry.title, folder)
+    try:
+        arrays = fetch_arrays(name, entry, folder)
+    except (OSError, ValueError) as error:
+        reason = f"it is not there, and openml.org did not give data set {entry.openml} ({error})"
+        raise FileNotFoundError(_advice(entry, folder, reason)) from error
+    write_arrays(path, arrays)
+    return path
+
+
+def _advice(entry: Entry, folder: Path | None, reason: str) -> str:
+    where = f"{folder}" if folder is not None else f"a folder named by data_home or by {DATA_VARIABLE}"
+    return (
+        f"{entry.title}: the file {entry.file} must be in {where}, but {reason}; "
+        f"put there an .npz file (readable without pickle) with the arrays {entry.arrays}."
+    )
+
+
+def _bunch(entry: Entry, arrays: dict[str, np.ndarray], path: Path) -> Bunch:
+    bunch = Bunch(DESCR=entry.title, filename=str(path))
+    if "indptr" in arrays:
+        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+        bunch.data = sparse.csr_matrix(parts, shape=tuple(arrays["shape"]))
+        bunch.feature_names, bunch.target_names = arrays["vocab"], arrays["class_names"]
+        bunch.test = arrays["test"].astype(bool)
+    else:
+        bunch.data = arrays["X"]
+    bunch.target = arrays["light_pan_tilt"] if "light_pan_tilt" in arrays else arrays["y"]
+    if "n_train" in arrays:
+        bunch.n_train = int(arrays["n_train"])
+    if entry.image_shape is not None:
+        bunch.image_shape = entry.image_shape
+    return bunch

@@ -1,0 +1,74 @@
+"""The data folder: where it is, how a file is read, verified and written.
+
+A set is one ``.npz`` file that loads without pickle. Its checksum covers the arrays (names, types, shapes,
+bytes) and not the archive, so the same data compressed by another tool still verifies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["DATA_VARIABLE", "DIGEST_KEY", "content_digest", "data_folder", "read_arrays", "write_arrays"]
+
+DATA_VARIABLE = "POLYFOLD_DATA"
+DIGEST_KEY = "sha256"
+
+
+def data_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
+    """Return the folder given, else the one named by the environment, else None."""
+    named = data_home if data_home is not None else os.environ.get(DATA_VARIABLE)
+    return Path(named).expanduser() if named else None
+
+
+def content_digest(arrays: Mapping[str, np.ndarray]) -> str:
+    """Return the SHA-256 of the arrays' names, types, shapes and bytes, whatever their order in the file."""
+    digest = hashlib.sha256()
+    for name in sorted(set(arrays) - {DIGEST_KEY}):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
+        digest.update(array.tobytes() if array.dtype.kind == "U" else array.view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def read_arrays(path: Path, expected: str | None, *, verify: bool = True) -> dict[str, np.ndarray]:
+    """Read every array of `path` and compare its checksum with the stored or the `expected` one."""
+    try:
+        # Opened here: numpy leaves a file that is no archive open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+        raise ValueError(
+            f"{path} is not a readable .npz file ({error}); delete it and put a whole one there."
+        ) from error
+    wanted = str(arrays.pop(DIGEST_KEY)) if DIGEST_KEY in arrays else expected
+    if verify and wanted is not None and (found := content_digest(arrays)) != wanted:
+        raise ValueError(
+            f"{path} must have the content checksum {wanted}, got {found}; replace the damaged file, "
+            "or pass verify=False to use other data on purpose."
+        )
+    return arrays
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write `arrays` and their checksum to `path`; an interruption leaves the folder as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            stamped: dict[str, Any] = {**arrays, DIGEST_KEY: np.array(content_digest(arrays))}
+            np.savez_compressed(file, **stamped)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

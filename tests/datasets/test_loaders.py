@@ -1,0 +1,164 @@
+"""Loaders: from the folder, from openml.org, and with neither an error that says what to put where."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.utils import Bunch
+
+from polyfold import datasets
+from polyfold.datasets import _catalogue, _load, _openml
+from polyfold.datasets._catalogue import CATALOGUE
+from polyfold.datasets._store import content_digest, write_arrays
+
+LOADERS = {name: getattr(datasets, f"load_{name}") for name in CATALOGUE}
+
+
+def small_arrays(name):
+    rng = np.random.default_rng(0)
+    entry = CATALOGUE[name]
+    if "indptr" in entry.arrays:
+        X = sparse.random(6, 5, density=0.5, format="csr", random_state=0)
+        texts = {"vocab": np.array(list("abcde")), "class_names": np.array(["u", "v"])}
+        parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
+        return {**parts, **texts, "y": np.arange(6) % 2, "test": np.array([0, 0, 0, 0, 1, 1], dtype=np.int8)}
+    side = entry.image_shape or (2, 2)
+    arrays = {"X": rng.integers(0, 255, (6, side[0] * side[1])).astype(np.uint8), "y": np.arange(6) % 2}
+    if "n_train" in entry.arrays:
+        arrays["n_train"] = np.int64(4)
+    if "light" in entry.arrays:
+        arrays["light_pan_tilt"] = rng.normal(size=(6, 3))
+    return {key: np.asarray(value) for key, value in arrays.items()}
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_reads_the_file_of_the_folder(name, tmp_path):
+    arrays = small_arrays(name)
+    write_arrays(tmp_path / CATALOGUE[name].file, arrays)
+    bunch = LOADERS[name](tmp_path)
+    data = bunch.data.toarray() if sparse.issparse(bunch.data) else bunch.data
+    assert data.shape[0] == bunch.target.shape[0] == 6
+    if "X" in arrays:
+        np.testing.assert_array_equal(data, arrays["X"])
+    X, y = LOADERS[name](tmp_path, return_X_y=True)
+    assert X.shape == bunch.data.shape
+    np.testing.assert_array_equal(y, bunch.target)
+
+
+def test_folder_comes_from_the_environment(tmp_path, monkeypatch):
+    write_arrays(tmp_path / "orl_32.npz", small_arrays("orl"))
+    monkeypatch.setenv("POLYFOLD_DATA", str(tmp_path))
+    assert datasets.load_orl().data.shape == (6, 1024)
+
+
+def test_published_split_and_image_shape_are_kept(tmp_path):
+    write_arrays(tmp_path / "mnist.npz", small_arrays("mnist"))
+    bunch = datasets.load_mnist(tmp_path)
+    assert (bunch.n_train, bunch.image_shape) == (4, (28, 28))
+
+
+def test_texts_keep_vocabulary_and_split(tmp_path):
+    write_arrays(tmp_path / CATALOGUE["reuters"].file, small_arrays("reuters"))
+    bunch = datasets.load_reuters(tmp_path)
+    assert sparse.issparse(bunch.data)
+    assert bunch.test.dtype == bool
+    assert bunch.test.sum() == 2
+    assert len(bunch.feature_names) == bunch.data.shape[1]
+
+
+def test_faces_are_paired_with_light_and_pose(tmp_path):
+    write_arrays(tmp_path / CATALOGUE["isomap_faces"].file, small_arrays("isomap_faces"))
+    assert datasets.load_isomap_faces(tmp_path).target.shape == (6, 3)
+
+
+def test_no_folder_says_where_to_put_what(monkeypatch):
+    monkeypatch.delenv("POLYFOLD_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match=r"mnist\.npz must be in .*POLYFOLD_DATA.*X \(70000×784"):
+        datasets.load_mnist()
+
+
+def test_missing_file_without_openml_says_what_to_put_where(tmp_path):
+    with pytest.raises(FileNotFoundError, match=rf"coil20_32\.npz must be in {re.escape(str(tmp_path))}"):
+        datasets.load_coil20(tmp_path)
+
+
+def test_known_file_with_other_content_is_refused(tmp_path, monkeypatch):
+    arrays = small_arrays("orl")
+    np.savez(tmp_path / "orl_32.npz", **arrays)
+    with pytest.raises(ValueError, match="content checksum"):
+        datasets.load_orl(tmp_path)
+    assert datasets.load_orl(tmp_path, verify=False).data.shape == (6, 1024)
+    known = dataclasses.replace(CATALOGUE["orl"], sha256=content_digest(arrays))
+    monkeypatch.setitem(_catalogue.CATALOGUE, "orl", known)
+    assert datasets.load_orl(tmp_path).data.shape == (6, 1024)
+
+
+def test_truncated_file_is_refused_in_words(tmp_path):
+    path = tmp_path / "orl_32.npz"
+    write_arrays(path, small_arrays("orl"))
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(ValueError, match=r"not a readable \.npz file"):
+        datasets.load_orl(tmp_path)
+
+
+def fake_openml(n_rows, n_columns, calls):
+    def fetch(**arguments):
+        calls.append(arguments)
+        X = np.arange(n_rows * n_columns, dtype=float).reshape(n_rows, n_columns) % 256
+        return Bunch(data=X, target=(np.arange(n_rows) % 3).astype(str))
+
+    return fetch
+
+
+def test_absent_set_is_fetched_once_and_kept(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fake_openml(5, 784, calls))
+    bunch = datasets.load_fashion_mnist(tmp_path / "new")
+    again = datasets.load_fashion_mnist(tmp_path / "new")
+    assert [call["data_id"] for call in calls] == [40996]
+    assert bunch.data.dtype == np.uint8
+    np.testing.assert_array_equal(bunch.data, again.data)
+    assert bunch.n_train == 60_000
+
+
+def test_isolet_keeps_part_one_sorted_by_letter(tmp_path, monkeypatch):
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fake_openml(1600, 3, []))
+    bunch = datasets.load_isolet1(tmp_path)
+    assert bunch.data.shape == (1560, 3)
+    assert np.all(np.diff(bunch.target) >= 0)
+
+
+def test_openml_out_of_reach_becomes_advice(tmp_path, monkeypatch):
+    def fail(**_):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fail)
+    with pytest.raises(FileNotFoundError, match=r"openml.org did not give data set 554 \(no route to host\)"):
+        datasets.load_mnist(tmp_path)
+    with pytest.raises(FileNotFoundError, match="it is not there; put"):
+        datasets.load_mnist(tmp_path, download=False)
+
+
+def test_interrupted_conversion_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(_load, "fetch_arrays", lambda *_: small_arrays("mnist"))
+
+    def interrupt(file, **_):
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("numpy.savez_compressed", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        datasets.load_mnist(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_conversion_of_labels_written_as_numbers(tmp_path, monkeypatch):
+    def fetch(**_):
+        return Bunch(data=np.ones((3, 5)), target=np.array(["1", "3", "2"], dtype=object))
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
+    arrays = _openml.fetch_arrays("new_thyroid", CATALOGUE["new_thyroid"], tmp_path)
+    assert arrays["y"].tolist() == [1, 3, 2]
+    assert arrays["X"].dtype == np.float32
