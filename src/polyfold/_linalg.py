@@ -1,0 +1,74 @@
+"""Numeric guards: eigenpairs that move together, stable roots, row blocks, distances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from sklearn.utils.extmath import row_norms, safe_sparse_dot, svd_flip
+from threadpoolctl import threadpool_limits
+
+__all__ = [
+    "blas_threads",
+    "eigh_descending",
+    "fix_signs",
+    "inverse_square_root",
+    "row_blocks",
+    "shifted_products",
+]
+
+BLOCK_BYTES = 4_000_000  # a block of kernel values stays in the cache through its element-wise passes
+
+
+def blas_threads(n_jobs: int | None) -> AbstractContextManager[object]:
+    """Limit BLAS to `n_jobs` threads (-1: all cores); None leaves its own setting."""
+    if n_jobs is None or n_jobs == -1:
+        return nullcontext()
+    return threadpool_limits(limits=max(1, n_jobs), user_api="blas")
+
+
+def row_blocks(n_rows: int, width: int, itemsize: int = 8) -> Iterator[slice]:
+    """Slices over rows such that one block of `width` columns fits BLOCK_BYTES."""
+    step = max(64, BLOCK_BYTES // max(1, width * itemsize))
+    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+
+
+def fix_signs(U: NDArray) -> NDArray:
+    """Make the entry of largest magnitude of every column positive, so results do not depend on LAPACK."""
+    return svd_flip(U, None)[0]
+
+
+def eigh_descending(K: NDArray, k: int | None = None) -> tuple[NDArray, NDArray]:
+    """Top `k` (default all) eigenpairs of a symmetric matrix, largest first, signs fixed."""
+    n = K.shape[0]
+    # LAPACK's divide and conquer is the fastest way to all pairs, its bisection to a small part of them.
+    subset = None if k is None or k > 0.3 * n else (n - k, n - 1)
+    driver = "evd" if subset is None else "evr"
+    d, U = scipy.linalg.eigh(K, subset_by_index=subset, driver=driver, check_finite=False)
+    d, U = d[::-1][:k], U[:, ::-1][:, :k]
+    return d, fix_signs(U)
+
+
+def inverse_square_root(K: NDArray, *, cut: float) -> NDArray:
+    """Columns A with A A' = pinv(K), leaving out eigenvalues below `cut` times the largest."""
+    d, U = eigh_descending(K)
+    keep = d > cut * max(d[0], 0.0)
+    return U[:, keep] / np.sqrt(d[keep])
+
+
+def shifted_products(X: NDArray, Y: NDArray, scale: float) -> NDArray:
+    """Return -scale * ‖x - y‖² for all pairs, from one matrix product and never above zero.
+
+    Dense rows are moved so that `Y` is centred: distances do not change, but data far from the origin
+    no longer lose their digits to cancellation.
+    """
+    if not hasattr(X, "tocsr") and not hasattr(Y, "tocsr"):
+        origin = Y.mean(axis=0)
+        X, Y = X - origin, Y - origin
+    out = safe_sparse_dot(X * (2 * scale), Y.T, dense_output=True)
+    out -= scale * row_norms(X, squared=True)[:, None]
+    out -= scale * row_norms(Y, squared=True)
+    return np.minimum(out, 0, out=out)

@@ -1,0 +1,183 @@
+"""Kernels that are functions of two points."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import manhattan_distances
+from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from polyfold._linalg import shifted_products
+from polyfold._validation import check_count, check_real
+from polyfold.exceptions import DegenerateDataWarning
+from polyfold.kernels._base import Kernel, as_float
+
+__all__ = ["CallableKernel", "Cosine", "Gaussian", "Laplacian", "Linear", "Polynomial", "mean_distance_gamma"]
+
+
+def total_variance(X: Any) -> float:
+    """Sum of the variances of the columns."""
+    if hasattr(X, "tocsr"):
+        return float(mean_variance_axis(X.tocsr(), axis=0)[1].sum())
+    return float(np.var(X, axis=0, dtype=np.float64).sum())
+
+
+def mean_distance_gamma(X: Any) -> float:
+    """γ = 1 / mean squared distance of all pairs, which is 1 / (2 · total variance) [Kwok2004]_.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+    Returns
+    -------
+    gamma : float
+        1.0, with a warning, where all rows are equal.
+    """
+    variance = total_variance(X)
+    if variance > 0:
+        return 1 / (2 * variance)
+    warnings.warn(
+        "all rows of X are equal, so gamma has no scale to follow; using gamma=1.0.",
+        DegenerateDataWarning,
+        stacklevel=2,
+    )
+    return 1.0
+
+
+class Gaussian(Kernel):
+    """The Gaussian (RBF) kernel exp(-γ‖x - y‖²).
+
+    Parameters
+    ----------
+    gamma : float, default=None
+        Inverse squared width. None takes one over the mean squared distance of all pairs, in one pass
+        over the data [Kwok2004]_.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyfold.kernels import Gaussian
+    >>> Gaussian(gamma=1.0).resolve(np.eye(2))(np.eye(2), np.eye(2)).round(3)
+    array([[1.   , 0.135],
+           [0.135, 1.   ]])
+    """
+
+    def __init__(self, gamma: float | None = None):
+        self.gamma = gamma
+
+    def _resolve(self, X: Any) -> None:
+        self.gamma_ = _check_gamma(self.gamma, X)
+
+    def __call__(self, X: Any, Y: Any) -> NDArray:
+        """Return the kernel values of all pairs of rows, shape (n, m)."""
+        out = shifted_products(as_float(X), as_float(Y), self.gamma_)
+        return np.exp(out, out=out)
+
+
+class Laplacian(Kernel):
+    """The Laplacian kernel exp(-γ‖x - y‖₁).
+
+    Parameters
+    ----------
+    gamma : float, default=None
+        Inverse width. None takes one over the root of the number of columns times the mean squared
+        distance of all pairs, the Manhattan counterpart of the Gaussian default.
+    """
+
+    def __init__(self, gamma: float | None = None):
+        self.gamma = gamma
+
+    def _resolve(self, X: Any) -> None:
+        if self.gamma is None:
+            self.gamma_ = float(np.sqrt(mean_distance_gamma(X) / X.shape[1]))
+        else:
+            self.gamma_ = _check_gamma(self.gamma, X)
+
+    def __call__(self, X: Any, Y: Any) -> NDArray:
+        """Return the kernel values of all pairs of rows, shape (n, m)."""
+        X, Y = as_float(X), as_float(Y)
+        out = manhattan_distances(X, Y).astype(X.dtype, copy=False)
+        out *= -self.gamma_
+        return np.exp(out, out=out)
+
+
+class Linear(Kernel):
+    """The linear kernel x·y: modules of ordinary PCA."""
+
+    def __call__(self, X: Any, Y: Any) -> NDArray:
+        """Return the kernel values of all pairs of rows, shape (n, m)."""
+        return safe_sparse_dot(as_float(X), as_float(Y).T, dense_output=True)
+
+
+class Polynomial(Kernel):
+    """The polynomial kernel (γ x·y + coef0)^degree.
+
+    Parameters
+    ----------
+    degree : int, default=3
+    gamma : float, default=None
+        Scale of the product; None means one over the number of columns.
+    coef0 : float, default=1.0
+        Must not be negative: the kernel would not be positive semi-definite.
+    """
+
+    def __init__(self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0):
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def _resolve(self, X: Any) -> None:
+        check_count("degree", self.degree)
+        check_real("coef0", self.coef0, minimum=0)
+        self.gamma_ = 1 / X.shape[1] if self.gamma is None else _check_gamma(self.gamma, X)
+
+    def __call__(self, X: Any, Y: Any) -> NDArray:
+        """Return the kernel values of all pairs of rows, shape (n, m)."""
+        out = safe_sparse_dot(as_float(X), as_float(Y).T, dense_output=True)
+        out *= self.gamma_
+        out += self.coef0
+        return np.power(out, self.degree, out=out)
+
+
+class Cosine(Kernel):
+    """The cosine kernel x·y / (‖x‖‖y‖); rows of zeros have similarity zero with everything."""
+
+    def __call__(self, X: Any, Y: Any) -> NDArray:
+        """Return the kernel values of all pairs of rows, shape (n, m)."""
+        return safe_sparse_dot(normalize(as_float(X)), normalize(as_float(Y)).T, dense_output=True)
+
+
+class CallableKernel(Kernel):
+    """Any function of two matrices of rows that returns their kernel values.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, Y) -> array of shape (n, m)``.
+    """
+
+    def __init__(self, function: Callable[[Any, Any], NDArray]):
+        self.function = function
+
+    def __call__(self, X: Any, Y: Any) -> NDArray:
+        """Return the kernel values of all pairs of rows, shape (n, m)."""
+        out = np.asarray(self.function(X, Y))
+        if out.shape != (X.shape[0], Y.shape[0]):
+            raise ValueError(
+                f"kernel must return an array of shape (n, m)={(X.shape[0], Y.shape[0])}, got {out.shape}; "
+                "a callable kernel takes two matrices of rows, not two single points."
+            )
+        return as_float(out)
+
+
+def _check_gamma(gamma: float | None, X: Any) -> float:
+    if gamma is None:
+        return mean_distance_gamma(X)
+    return check_real("gamma", gamma, minimum=0, open_minimum=True, hint="leave it out to use the mean distance")

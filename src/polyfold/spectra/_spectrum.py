@@ -1,0 +1,76 @@
+"""The cut between kernels and what is done with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.extmath import safe_sparse_dot
+
+from polyfold._linalg import row_blocks
+from polyfold._progress import track
+from polyfold.kernels import PointFeatures
+
+__all__ = ["Spectrum"]
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Top eigenvalues of a centred kernel, and the coordinates of any point in their directions.
+
+    Coordinates reproduce the kernel: c(x)·c(y) is the centred k(x, y), as far as r directions go.
+
+    Parameters
+    ----------
+    eigenvalues : ndarray of shape (r,)
+        Of the centred kernel matrix of the training points, descending and positive.
+    energy : float
+        Sum of the squares of all eigenvalues, ‖K‖², those beyond the first r included.
+    n_samples : int
+        Number of training points.
+    features : PointFeatures
+        Raw features of old and new points.
+    shift : ndarray of shape (p,)
+        Mean of the raw features.
+    readout : ndarray of shape (p, r)
+        c(x) = (features(x) - shift) @ readout.
+    """
+
+    eigenvalues: NDArray
+    energy: float
+    n_samples: int
+    features: PointFeatures
+    shift: NDArray
+    readout: NDArray
+
+    @property
+    def rank(self) -> int:
+        """Number of directions kept."""
+        return self.eigenvalues.shape[0]
+
+    def coordinates(self, X: Any, weights: NDArray | None = None) -> NDArray:
+        """Return c(x), or c(x) @ weights, for the rows of `X`, block by block.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+        weights : ndarray of shape (r, w), default=None
+
+        Returns
+        -------
+        coordinates : ndarray of shape (n, r) or (n, w)
+        """
+        readout = self.readout if weights is None else self.readout @ weights
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        readout, shift = readout.astype(dtype, copy=False), self.shift.astype(dtype, copy=False)
+        out = np.empty((X.shape[0], readout.shape[1]), dtype=dtype)
+        blocks = list(row_blocks(X.shape[0], self.shift.shape[0], out.itemsize))
+        for rows in track(blocks, "projected blocks"):
+            raw = self.features.transform(X[rows])
+            if hasattr(raw, "tocsr"):
+                out[rows] = safe_sparse_dot(raw, readout) - shift @ readout
+            else:
+                np.matmul(raw - shift, readout, out=out[rows])
+        return out
