@@ -11,6 +11,9 @@ from polyfold.datasets._images import (
     load_usps,
     load_yaleb,
 )
+from polyfold.datasets._manifolds import make_ring, make_strip, make_swiss_roll
+from polyfold.datasets._mixtures import make_gaussian_mixture
+from polyfold.datasets._shapes import make_convex, make_rectangles
 from polyfold.datasets._tables import (
     load_20newsgroups,
     load_dermatology,
@@ -18,6 +21,7 @@ from polyfold.datasets._tables import (
     load_new_thyroid,
     load_reuters,
 )
+from polyfold.datasets._variations import make_image_background, make_random_background, make_rotations
 
 __all__ = [
     "load_20newsgroups",
@@ -34,4 +38,13 @@ __all__ = [
     "load_umist",
     "load_usps",
     "load_yaleb",
+    "make_convex",
+    "make_gaussian_mixture",
+    "make_image_background",
+    "make_random_background",
+    "make_rectangles",
+    "make_ring",
+    "make_rotations",
+    "make_strip",
+    "make_swiss_roll",
 ]
