@@ -56,13 +56,14 @@ class Spectrum:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n, n_features)
-        weights : ndarray of shape (r, w), default=None
+        weights : ndarray of shape (k, w), default=None
+            Applied to the first k ≤ r coordinates.
 
         Returns
         -------
         coordinates : ndarray of shape (n, r) or (n, w)
         """
-        readout = self.readout if weights is None else self.readout @ weights
+        readout = self.readout if weights is None else self.readout[:, : weights.shape[0]] @ weights
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         readout, shift = readout.astype(dtype, copy=False), self.shift.astype(dtype, copy=False)
         out = np.empty((X.shape[0], readout.shape[1]), dtype=dtype)

@@ -1,0 +1,39 @@
+"""Modules without a diversity term: the comparisons of [Reeve2018, Sec. 6.2], as maps on coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyfold._linalg import eigh_descending
+from polyfold._progress import track
+
+__all__ = ["bootstrap_maps", "partition_maps", "random_maps"]
+
+
+def partition_maps(rank: int, M: int, H: int, rng: np.random.RandomState) -> NDArray:
+    """Top M·H directions dealt at random, H to a module; directions the data lack stay zero."""
+    W = np.zeros((M * H, min(rank, M * H)))
+    places = rng.permutation(M * H)[: W.shape[1]]
+    W[places, np.arange(W.shape[1])] = 1
+    return W.reshape(M, H, -1)
+
+
+def random_maps(rank: int, M: int, H: int, rng: np.random.RandomState) -> NDArray:
+    """Gaussian directions of unit length in the space of the empirical kernel map."""
+    W = rng.standard_normal((M, H, rank))
+    return W / np.linalg.norm(W, axis=2, keepdims=True)
+
+
+def bootstrap_maps(C: NDArray, M: int, H: int, rng: np.random.RandomState) -> tuple[NDArray, NDArray]:
+    """Kernel PCA of M bootstrap samples of the coordinates C: maps (M, H, r) and offsets (M, H)."""
+    n, r = C.shape
+    W, offsets = np.zeros((M, H, r)), np.zeros((M, H))
+    for m in track(range(M), "bootstrap samples"):
+        counts = rng.multinomial(n, np.full(n, 1 / n)).astype(C.dtype)
+        mean = (counts @ C / n).astype(np.float64)
+        scatter = ((C * counts[:, None]).T @ C).astype(np.float64) - n * np.outer(mean, mean)
+        _, V = eigh_descending(scatter, min(H, r))
+        W[m, : V.shape[1]] = V.T
+        offsets[m] = -W[m] @ mean
+    return W, offsets
