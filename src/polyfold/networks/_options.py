@@ -1,0 +1,94 @@
+"""How modules are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from polyfold._validation import check_choice, check_count, check_real
+
+__all__ = ["Training"]
+
+
+class Training(BaseEstimator):
+    """Minibatches, optimiser and early stopping of a joint training.
+
+    Parameters
+    ----------
+    max_iter : int, default=200
+        Most epochs.
+    batch_size : int, default=256
+        Rows per step; the last batch of an epoch may be smaller.
+    learning_rate : float, default=1e-3
+        Step size of the optimiser. The objective is the sum over the modules, so one learning rate means the
+        same for any number of them.
+    optimizer : {"adam", "sgd"} or callable, default="adam"
+        A callable takes the parameters and the learning rate and returns a ``torch.optim.Optimizer``.
+    validation_fraction : float, default=0.1
+        Share of the rows held out to decide when to stop; 0 trains on all rows for `max_iter` epochs.
+    patience : int, default=10
+        Epochs without a new lowest validation loss before training stops; the weights of the best epoch
+        are kept.
+    tol : float, default=1e-4
+        By how much, relative to the lowest, a validation loss must fall to count as lower.
+
+    Examples
+    --------
+    >>> from polyfold.networks import Training
+    >>> Training(max_iter=50, learning_rate=0.01)
+    Training(learning_rate=0.01, max_iter=50)
+    """
+
+    def __init__(
+        self,
+        max_iter: int = 200,
+        *,
+        batch_size: int = 256,
+        learning_rate: float = 1e-3,
+        optimizer: str | Callable[..., Any] = "adam",
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        tol: float = 1e-4,
+    ):
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.optimizer = optimizer
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.tol = tol
+
+    def checked(self) -> Plan:
+        """Return the validated values.
+
+        Returns
+        -------
+        plan : Plan
+        """
+        if not callable(self.optimizer):
+            check_choice("optimizer", self.optimizer, ("adam", "sgd"), hint="or pass a callable")
+        return Plan(
+            max_iter=check_count("max_iter", self.max_iter),
+            batch_size=check_count("batch_size", self.batch_size),
+            learning_rate=check_real("learning_rate", self.learning_rate, minimum=0.0, open_minimum=True),
+            optimizer=self.optimizer,
+            validation_fraction=check_real("validation_fraction", self.validation_fraction, minimum=0.0, maximum=0.9),
+            patience=check_count("patience", self.patience),
+            tol=check_real("tol", self.tol, minimum=0.0),
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Validated training options."""
+
+    max_iter: int
+    batch_size: int
+    learning_rate: float
+    optimizer: str | Callable[..., Any]
+    validation_fraction: float
+    patience: int
+    tol: float
