@@ -14,6 +14,7 @@ LAYERS = [
     "_validation",
     "_progress",
     "_random",
+    "_regression",
     "kernels",
     "spectra",
     "modular",
@@ -32,7 +33,7 @@ LAYERS = [
 ]
 # Layers that see arrays only: they import nothing but the numeric and border layers.
 ARRAYS_ONLY = {"metrics", "report", "datasets"}
-GROUND = {"exceptions", "_linalg", "_validation", "_progress", "_random"}
+GROUND = {"exceptions", "_linalg", "_validation", "_progress", "_random", "_regression"}
 # Scores are read by the layers that select and show by them.
 EXCEPTIONS = {("ensembles", "metrics"), ("experiments", "report")}
 

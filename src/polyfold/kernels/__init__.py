@@ -1,6 +1,13 @@
 """Data to kernel: functions of two points, matrices of all points, and their features."""
 
 from polyfold.kernels._base import Kernel, KernelOperator, OperatorKernel
+from polyfold.kernels._diffusion import DiffusionMaps
+from polyfold.kernels._graph import FactorOperator, GraphOperator, linear_operator
+from polyfold.kernels._hessian_lle import HessianLLE
+from polyfold.kernels._isomap import Isomap
+from polyfold.kernels._laplacian_eigenmaps import LaplacianEigenmaps
+from polyfold.kernels._lle import LocallyLinear
+from polyfold.kernels._ltsa import TangentAlignment
 from polyfold.kernels._maps import (
     FourierFeatures,
     IdentityFeatures,
@@ -8,6 +15,7 @@ from polyfold.kernels._maps import (
     PointFeatures,
     fourier_features,
 )
+from polyfold.kernels._neighbors import Neighborhoods, find_neighbors
 from polyfold.kernels._pointwise import (
     CallableKernel,
     Cosine,
@@ -24,21 +32,32 @@ __all__ = [
     "KERNELS",
     "CallableKernel",
     "Cosine",
+    "DiffusionMaps",
+    "FactorOperator",
     "FourierFeatures",
     "Gaussian",
+    "GraphOperator",
+    "HessianLLE",
     "IdentityFeatures",
+    "Isomap",
     "Kernel",
     "KernelColumns",
     "KernelOperator",
     "Laplacian",
+    "LaplacianEigenmaps",
     "Linear",
+    "LocallyLinear",
+    "Neighborhoods",
     "OperatorKernel",
     "PointFeatures",
     "Polynomial",
     "Precomputed",
+    "TangentAlignment",
     "as_kernel",
     "check_positive_semidefinite",
     "check_symmetric_kernel",
+    "find_neighbors",
     "fourier_features",
+    "linear_operator",
     "mean_distance_gamma",
 ]

@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from polyfold.kernels._base import Kernel, OperatorKernel
+from polyfold.kernels._diffusion import DiffusionMaps
+from polyfold.kernels._hessian_lle import HessianLLE
+from polyfold.kernels._isomap import Isomap
+from polyfold.kernels._laplacian_eigenmaps import LaplacianEigenmaps
+from polyfold.kernels._lle import LocallyLinear
+from polyfold.kernels._ltsa import TangentAlignment
 from polyfold.kernels._pointwise import CallableKernel, Cosine, Gaussian, Laplacian, Linear, Polynomial
 from polyfold.kernels._precomputed import Precomputed
 
@@ -19,6 +25,12 @@ KERNELS: dict[str, type[Kernel] | type[OperatorKernel]] = {
     "polynomial": Polynomial,
     "cosine": Cosine,
     "precomputed": Precomputed,
+    "laplacian_eigenmaps": LaplacianEigenmaps,
+    "lle": LocallyLinear,
+    "hessian_lle": HessianLLE,
+    "ltsa": TangentAlignment,
+    "isomap": Isomap,
+    "diffusion": DiffusionMaps,
 }
 
 

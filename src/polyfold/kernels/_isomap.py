@@ -1,0 +1,173 @@
+"""Isomap, and its landmark version [Tenenbaum2000, DeSilva2003]."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components, dijkstra
+from sklearn.neighbors import NearestNeighbors
+
+from polyfold._linalg import eigh_descending
+from polyfold._validation import check_choice, check_count
+from polyfold.exceptions import GraphWarning
+from polyfold.kernels._base import KernelOperator, OperatorKernel
+from polyfold.kernels._graph import FactorOperator, neighborhoods
+from polyfold.kernels._neighbors import Neighborhoods
+
+__all__ = ["Isomap"]
+
+_FULL_ROWS = 2000
+_LANDMARKS = 1000
+# Directions below this share of the first are as large as the negative ones: geodesic error.
+_CUT = 1e-3
+
+
+class Isomap(OperatorKernel):
+    r"""Geodesic distances on a neighbour graph, as inner products.
+
+    .. math:: K = -\tfrac12 \, [\delta_G(x_i, x_j)^2]_{ij} \quad \text{on mean-zero vectors}
+
+    Parameters
+    ----------
+    n_neighbors : int, default=None
+        None means 10, or all others where there are fewer.
+    n_landmarks : int or "auto", default="auto"
+        Points from which geodesics are computed. "auto" means all of up to 2,000 points (the classical method) and
+        1,000 of more, so that memory is O(n·m) instead of O(n²).
+    neighbors : str or transformer, default="auto"
+        As in `LaplacianEigenmaps`.
+    random_state : int, default=0
+        Of the choice of landmarks.
+    n_jobs : int, default=None
+
+    Notes
+    -----
+    The kernel is indefinite in general: geodesic distances need not be Euclidean. Negative eigenvalues are dropped.
+    Components of a disconnected graph are joined by their shortest edges, with a warning.
+    New points: geodesics through their neighbours to the landmarks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyfold.kernels import Isomap
+    >>> X = np.random.RandomState(0).rand(50, 2)
+    >>> Isomap(n_neighbors=8).operator(X).matrix.shape
+    (50, 50)
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | None = None,
+        *,
+        n_landmarks: int | str = "auto",
+        neighbors: Any = "auto",
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.n_landmarks = n_landmarks
+        self.neighbors = neighbors
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def operator(self, X: Any) -> KernelOperator:
+        """Build the kernel of geodesic distances between the rows of `X`."""
+        near = neighborhoods(self, X)
+        graph = self._connected(near, X)
+        landmarks = self._landmarks(near.n_samples)
+        squared = dijkstra(graph, directed=False, indices=landmarks).T ** 2
+        rows = GeodesicRows(near, np.sqrt(squared))
+        if len(landmarks) == near.n_samples:
+            return KernelOperator(matrix=-0.25 * (squared + squared.T), rows=rows)
+        scaling = LandmarkScaling.of(squared[landmarks], rows)
+        return FactorOperator.of(scaling.project(-0.5 * squared), scaling)
+
+    def _landmarks(self, n: int) -> NDArray:
+        if isinstance(self.n_landmarks, str):
+            check_choice("n_landmarks", self.n_landmarks, ("auto",))
+            count = n if n <= _FULL_ROWS else _LANDMARKS
+        else:
+            count = check_count("n_landmarks", self.n_landmarks, minimum=2, maximum=n)
+        if count == n:
+            return np.arange(n)
+        return np.sort(np.random.RandomState(self.random_state).choice(n, count, replace=False))
+
+    def _connected(self, near: Neighborhoods, X: Any) -> Any:
+        graph = near.graph()
+        # Zero-length edges of duplicates would vanish from the sparse graph and cut it.
+        graph.data = np.maximum(graph.data, np.finfo(np.float64).tiny ** 0.5)
+        count, labels = connected_components(graph, directed=False)
+        if count == 1:
+            return graph
+        if isinstance(self.neighbors, str) and self.neighbors == "precomputed":
+            raise ValueError(f"the neighbour graph has {count} components, Isomap needs one; raise n_neighbors.")
+        warnings.warn(
+            f"the neighbour graph of Isomap has {count} components; they are joined by their shortest edges. "
+            "Raise n_neighbors for a connected graph.",
+            GraphWarning,
+            stacklevel=3,
+        )
+        return _join(graph, labels, X)
+
+
+def _join(graph: Any, labels: NDArray, X: Any) -> Any:
+    """Join the smallest component to its nearest other point until one is left."""
+    graph = sp.lil_array(graph)
+    labels = labels.copy()
+    while len(sizes := np.unique_counts(labels).counts) > 1:
+        small = np.unique(labels)[np.argmin(sizes)]
+        inside, outside = np.flatnonzero(labels == small), np.flatnonzero(labels != small)
+        distance, index = NearestNeighbors(n_neighbors=1).fit(X[outside]).kneighbors(X[inside])
+        i = int(np.argmin(distance[:, 0]))
+        j = outside[index[i, 0]]
+        graph[inside[i], j] = max(float(distance[i, 0]), np.finfo(np.float64).tiny ** 0.5)
+        labels[inside] = labels[j]
+    return sp.csr_array(graph)
+
+
+@dataclass(frozen=True)
+class GeodesicRows:
+    """−½ δ²(x, landmark) for new points, through their nearest training points."""
+
+    near: Neighborhoods
+    geodesics: NDArray  # (N, m)
+
+    def __call__(self, X: Any) -> NDArray:
+        """Return rows of shape (n, m)."""
+        distances, indices = self.near.query(X, self.near.n_neighbors)
+        shortest = np.full((len(indices), self.geodesics.shape[1]), np.inf)
+        for column in range(indices.shape[1]):
+            through = distances[:, column, None] + self.geodesics[indices[:, column]]
+            np.minimum(shortest, through, out=shortest)
+        return -0.5 * shortest**2
+
+
+@dataclass(frozen=True)
+class LandmarkScaling:
+    """Landmark multidimensional scaling: coordinates from squared distances to landmarks."""
+
+    mean: NDArray
+    readout: NDArray
+    rows: GeodesicRows
+
+    @classmethod
+    def of(cls, squared: NDArray, rows: GeodesicRows) -> LandmarkScaling:
+        """Scale the landmarks from their squared distances (m, m)."""
+        K = -0.25 * (squared + squared.T)
+        mean = K.mean(axis=0)
+        d, U = eigh_descending(K - mean - mean[:, None] + mean.mean())
+        keep = d > _CUT * d[0]
+        return cls(mean, U[:, keep] / np.sqrt(d[keep]), rows)
+
+    def project(self, raw: NDArray) -> NDArray:
+        """Coordinates from −½ δ² to the landmarks."""
+        return (raw - self.mean) @ self.readout
+
+    def __call__(self, X: Any) -> NDArray:
+        """Coordinates of new points."""
+        return self.project(self.rows(X))

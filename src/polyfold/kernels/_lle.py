@@ -1,0 +1,115 @@
+"""Locally linear embedding [Roweis2000]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from polyfold._linalg import row_blocks
+from polyfold._validation import check_real
+from polyfold.kernels._base import OperatorKernel
+from polyfold.kernels._graph import (
+    Extension,
+    GraphOperator,
+    component_labels,
+    interpolation,
+    match_training,
+    minimiser,
+    neighborhoods,
+    require_points,
+)
+from polyfold.kernels._neighbors import Neighborhoods
+
+__all__ = ["LocallyLinear", "barycentric_weights"]
+
+
+class LocallyLinear(OperatorKernel):
+    r"""Points as weighted means of their neighbours, flipped.
+
+    .. math:: \min_f \sum_i \Big(f_i - \sum_j W_{ij} f_j\Big)^2, \quad
+              W = \arg\min \sum_i \Big\|x_i - \sum_j W_{ij} x_j\Big\|^2, \; \sum_j W_{ij} = 1
+
+    Parameters
+    ----------
+    n_neighbors : int, default=None
+        None means 10, or all others where there are fewer.
+    reg : float, default=1e-3
+        Share of the trace added to each local Gram matrix, as in scikit-learn.
+    neighbors : str or transformer, default="auto"
+        As in `LaplacianEigenmaps`; "precomputed" is not possible, the weights need the points.
+    n_jobs : int, default=None
+
+    Notes
+    -----
+    New points are weighted means of their neighbours too, and get the same mean of the coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyfold.kernels import LocallyLinear
+    >>> X = np.random.RandomState(0).rand(50, 2)
+    >>> LocallyLinear(n_neighbors=8).operator(X).matrix.shape
+    (50, 50)
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | None = None,
+        *,
+        reg: float = 1e-3,
+        neighbors: Any = "auto",
+        n_jobs: int | None = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.reg = reg
+        self.neighbors = neighbors
+        self.n_jobs = n_jobs
+
+    def operator(self, X: Any) -> GraphOperator:
+        """Build λ_max I − (I − W)ᵀ(I − W) from the neighbourhoods of `X`."""
+        X = require_points(self, X)
+        reg = check_real("reg", self.reg, minimum=0)
+        near = neighborhoods(self, X)
+        weights = barycentric_weights(X, X, near.indices, reg)
+        n, k = near.indices.shape
+        W = sp.csr_array((weights.ravel(), near.indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+        R = sp.csr_array(sp.eye_array(n, format="csr") - W)
+        components = component_labels(near.graph(), what="LocallyLinear")
+        return minimiser(sp.csr_array(R.T @ R), Barycentric(X, near, reg, components), components)
+
+
+@dataclass(frozen=True)
+class Barycentric:
+    """Weights of new points on their nearest training points."""
+
+    points: NDArray
+    near: Neighborhoods
+    reg: float
+    components: NDArray
+
+    def __call__(self, X: Any) -> Extension:
+        """Return rows that sum to one, shape (n, N)."""
+        # One more than needed: the farthest tells a coincidence from a close neighbour.
+        distances, indices = self.near.query(X, self.near.n_neighbors + 1)
+        matches = match_training(distances, indices)
+        indices = indices[:, : self.near.n_neighbors]
+        weights = barycentric_weights(np.asarray(X), self.points, indices, self.reg)
+        return interpolation(indices, weights, matches, self.components)
+
+
+def barycentric_weights(X: NDArray, Y: NDArray, indices: NDArray, reg: float) -> NDArray:
+    """Weights summing to one with which rows ``Y[indices]`` come closest to the rows of `X`, shape (n, k)."""
+    n, k = indices.shape
+    weights = np.empty((n, k))
+    for rows in row_blocks(n, k * max(k, X.shape[1])):
+        Z = np.asarray(Y[indices[rows]] - X[rows, None, :], dtype=np.float64)
+        G = Z @ Z.transpose(0, 2, 1)
+        trace = np.trace(G, axis1=1, axis2=2)
+        G[:, np.arange(k), np.arange(k)] += np.where(trace > 0, reg * trace, 1.0)[:, None] + np.finfo(float).tiny
+        w = np.linalg.solve(G, np.ones((len(G), k, 1)))[:, :, 0]
+        weights[rows] = w / w.sum(axis=1, keepdims=True)
+    return weights

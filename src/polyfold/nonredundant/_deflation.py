@@ -1,0 +1,163 @@
+"""The best direction that a set of constraints leaves: top eigenvector of (I − QQᵀ) K (I − QQᵀ).
+
+[Blau2017, Lemma 2]: deflating K from both sides by the predictable directions turns the constrained problem into an
+ordinary eigenproblem. Three ways to solve it, chosen once per operator by `choose_solver`:
+
+- `DenseSolver`: small problems, LAPACK;
+- `InverseSolver`: minimisers of low-dimensional data, whose smallest eigenvalues are so close together that the flip
+  λ_max I − cost stalls Lanczos. One sparse LU of cost + εI, constrained by its Schur complement on Q;
+- `LanczosSolver`: everything else, Lanczos on the deflated operator.
+
+One-sided deflation is cheaper and can return a wrong vector: it is not offered.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+from sklearn.exceptions import ConvergenceWarning
+
+from polyfold.kernels import KernelOperator, linear_operator
+
+__all__ = ["EIGEN_SOLVERS", "ConstrainedSolver", "choose_solver", "make_solver"]
+
+EIGEN_SOLVERS = ("auto", "dense", "inverse", "lanczos")
+_DENSE_ROWS = 300
+# Entries of a banded factor that are still cheap: 400 MB of doubles at worst.
+_MAX_FILL = 50_000_000
+_TOL = 1e-6
+_LOOSE_TOL = 1e-2
+_MAX_ITER = 1000
+
+
+class ConstrainedSolver(Protocol):
+    """Finds the best unit vector orthogonal to the orthonormal columns of Q."""
+
+    def solve(self, Q: NDArray, start: NDArray) -> NDArray:
+        """Return the unit vector g ⟂ Q that maximises gᵀ K g."""
+        ...
+
+
+def choose_solver(operator: KernelOperator) -> str:
+    """Resolve ``eigen_solver="auto"``: dense if small, inverse where an LU stays sparse, else Lanczos."""
+    if operator.n_samples <= _DENSE_ROWS:
+        return "dense"
+    cost = getattr(operator, "cost", None)
+    return "inverse" if cost is not None and factor_fill(cost) <= _MAX_FILL else "lanczos"
+
+
+def make_solver(operator: KernelOperator, name: str = "auto") -> ConstrainedSolver:
+    """Build the solver called `name` for `operator`."""
+    name = choose_solver(operator) if name == "auto" else name
+    if name == "dense":
+        return DenseSolver(_as_dense(operator.matrix))
+    if name == "inverse":
+        cost = getattr(operator, "cost", None)
+        if cost is None:
+            raise ValueError("eigen_solver='inverse' needs a kernel with a sparse cost; use 'lanczos' or 'dense'.")
+        return InverseSolver(cost)
+    return LanczosSolver(operator.matrix)
+
+
+def factor_fill(cost: Any) -> int:
+    """Entries of a banded LU after reverse Cuthill–McKee: small for graphs of low-dimensional data."""
+    order = reverse_cuthill_mckee(sp.csr_matrix(cost), symmetric_mode=True)
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    coo = sp.coo_array(cost)
+    rows, columns = place[coo.coords[0]], place[coo.coords[1]]
+    first = np.arange(len(order))
+    np.minimum.at(first, rows, columns)
+    return int(np.sum(np.arange(len(order)) - first))
+
+
+class DenseSolver:
+    """LAPACK on the deflated matrix."""
+
+    def __init__(self, K: NDArray):
+        self.K = K
+        self.low = -10.0 * float(np.abs(K).sum(axis=1).max()) - 1.0
+
+    def solve(self, Q: NDArray, start: NDArray) -> NDArray:
+        """Return the unit vector g ⟂ Q that maximises gᵀ K g."""
+        KQ = self.K @ Q
+        deflated = self.K - KQ @ Q.T - Q @ KQ.T + Q @ ((Q.T @ KQ) + self.low * np.eye(Q.shape[1])) @ Q.T
+        return _unit(np.linalg.eigh((deflated + deflated.T) / 2)[1][:, -1], Q)
+
+
+class InverseSolver:
+    """Lanczos on the constrained inverse of cost + εI, from one sparse LU."""
+
+    def __init__(self, cost: Any):
+        diagonal = cost.diagonal()
+        self.shift = 1e-9 * float(diagonal.mean())
+        shifted = sp.csc_array(cost + self.shift * sp.eye_array(cost.shape[0], format="csr"))
+        self.lu = splu(sp.csc_matrix(shifted), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+
+    def solve(self, Q: NDArray, start: NDArray) -> NDArray:
+        """Return the unit vector g ⟂ Q that minimises gᵀ cost g."""
+        Y = self.lu.solve(Q)
+        core = np.linalg.pinv(Q.T @ Y, hermitian=True)
+
+        def inverse(x: NDArray) -> NDArray:
+            x = x.ravel() - Q @ (Q.T @ x.ravel())
+            z = self.lu.solve(x)
+            z -= Y @ (core @ (Q.T @ z))
+            return z - Q @ (Q.T @ z)
+
+        return _lanczos(inverse, Q, start)
+
+
+class LanczosSolver:
+    """Lanczos on the two-sided deflated operator."""
+
+    def __init__(self, K: Any):
+        self.K = K
+
+    def solve(self, Q: NDArray, start: NDArray) -> NDArray:
+        """Return the unit vector g ⟂ Q that maximises gᵀ K g."""
+
+        def deflated(x: NDArray) -> NDArray:
+            x = x.ravel() - Q @ (Q.T @ x.ravel())
+            y = self.K @ x
+            return y - Q @ (Q.T @ y)
+
+        return _lanczos(deflated, Q, start)
+
+
+def _lanczos(apply: Any, Q: NDArray, start: NDArray) -> NDArray:
+    n = len(Q)
+    operator = linear_operator(n, apply)
+    options: dict[str, Any] = {"k": 1, "which": "LA", "v0": _unit(start, Q), "ncv": min(n, 24)}
+    options |= {"tol": _TOL, "maxiter": _MAX_ITER}
+    try:
+        g = eigsh(operator, **options)[1]
+    except ArpackNoConvergence:
+        warnings.warn(
+            f"the eigensolver did not reach tol={_TOL:g} in {_MAX_ITER} restarts; a direction within {_LOOSE_TOL:g} is "
+            "used. Try eigen_solver='inverse' for low-dimensional data, or 'dense' if the sample is small.",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
+        options["tol"] = _LOOSE_TOL
+        g = eigsh(operator, **options)[1]
+    return _unit(g[:, 0], Q)
+
+
+def _unit(g: NDArray, Q: NDArray) -> NDArray:
+    """Project out Q (twice, against rounding) and normalise."""
+    for _ in range(2):
+        g = g - Q @ (Q.T @ g)
+    return g / max(float(np.linalg.norm(g)), np.finfo(np.float64).tiny)
+
+
+def _as_dense(K: Any) -> NDArray:
+    if sp.issparse(K):
+        return K.toarray()
+    return np.asarray(K @ np.eye(K.shape[0])) if isinstance(K, LinearOperator) else np.asarray(K, dtype=np.float64)

@@ -1,0 +1,92 @@
+"""The loop of Algorithm 1 [Blau2017], with the smoother's width and the number of coordinates found on the way."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyfold._progress import track
+from polyfold.exceptions import DegenerateDataWarning
+from polyfold.nonredundant._bandwidth import ALPHAS, NEWS, enough, narrower, unexplained
+from polyfold.nonredundant._sequence import Problem, Settings, Step, next_coordinate
+from polyfold.nonredundant._smoother import is_saturated
+
+__all__ = ["MAX_AUTO_COMPONENTS", "nonredundant_sequence"]
+
+MAX_AUTO_COMPONENTS = 15
+
+
+def nonredundant_sequence(
+    problem: Problem, n_components: int | None, alpha: float | None, settings: Settings
+) -> list[Step]:
+    """Find coordinates one by one.
+
+    Parameters
+    ----------
+    problem : Problem
+    n_components : int or None
+        None stops before the first coordinate that is news to less than `NEWS`, at most 15.
+    alpha : float or None
+        Bandwidth factor; None follows `polyfold.nonredundant._bandwidth`.
+    settings : Settings
+    """
+    limit = MAX_AUTO_COMPONENTS if n_components is None else n_components
+    limit = min(limit, problem.operator.n_samples - problem.trivial.shape[1])
+    steps: list[Step] = []
+    for step in track(_coordinates(problem, alpha, settings), "coordinates", total=limit):
+        if n_components is None and step.predictable is not None and step.news < NEWS:
+            break
+        steps.append(step)
+        if len(steps) == limit:
+            break
+    _warn_if_saturated(steps, problem.operator.n_samples)
+    return steps
+
+
+def _coordinates(problem: Problem, alpha: float | None, settings: Settings) -> Iterator[Step]:
+    """Yield coordinates without end, each unpredictable from those yielded before."""
+    n = problem.operator.n_samples
+    start = np.random.RandomState(settings.seed).standard_normal(n)
+    F = np.empty((n, 0))
+    current = ALPHAS[0] if alpha is None else alpha
+    for _ in itertools.count():
+        if F.shape[1] == 0 or alpha is not None:
+            step = next_coordinate(problem, F, current if F.shape[1] else None, settings, start)
+        else:
+            step = _widest_with_news(problem, F, current, settings, start)
+            current = step.alpha if step.alpha is not None else current
+        if F.shape[1] and np.isnan(step.news):
+            step = step.with_news(unexplained(F, step.values, settings.seed))
+        yield step
+        F = np.column_stack([F, step.values])
+
+
+def _widest_with_news(problem: Problem, F: NDArray, alpha: float, settings: Settings, start: NDArray) -> Step:
+    """Try narrower smoothers until the next coordinate is news; where none is, keep the best."""
+    best: Step | None = None
+    for candidate in (alpha, *narrower(alpha, F.shape[1])):
+        step = next_coordinate(problem, F, candidate, settings, start)
+        step = step.with_news(unexplained(F, step.values, settings.seed))
+        if best is None or step.news > best.news:
+            best = step
+        if step.news >= enough(F.shape[1]):
+            break
+    assert best is not None
+    return best
+
+
+def _warn_if_saturated(steps: list[Step], n: int) -> None:
+    for number, step in enumerate(steps, start=1):
+        if step.predictable is not None and is_saturated(step.predictable, n):
+            warnings.warn(
+                f"bandwidth={step.alpha:g} is so small that {step.rank} functions of the first {number - 1} "
+                f"coordinates were excluded for coordinate {number}, of {n} samples: nothing can be predicted from "
+                "points that are all alone, and what remains is noise. Raise bandwidth, or leave it at 'auto'.",
+                DegenerateDataWarning,
+                stacklevel=4,
+            )
+            return

@@ -1,0 +1,157 @@
+"""Algorithm 1 of [Blau2017]: coordinates one by one, each unpredictable from those before.
+
+Step i solves, in the measure w of the kernel (`polyfold.kernels`), with g = √w f,
+
+    max gᵀ K g   with   ‖g‖ = 1,   Σ w f = 0 (per component),   Σ w f v = 0 for every v the smoother sees,
+
+[Blau2017, eq. 11 and 12] → `next_coordinate`; the loop over steps 4–9 is in `_search.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyfold.kernels import KernelOperator
+from polyfold.nonredundant._deflation import ConstrainedSolver
+from polyfold.nonredundant._smoother import Predictable, predictable_functions
+
+__all__ = ["Problem", "Settings", "Step", "bandwidth_of", "next_coordinate"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A kernel operator seen as problem (4): its measure, its trivial directions, its constrained solver."""
+
+    operator: KernelOperator
+    weights: NDArray
+    trivial: NDArray  # (n, c), in g = √w f
+    solver: ConstrainedSolver
+
+    @classmethod
+    def of(cls, operator: KernelOperator, solver: ConstrainedSolver) -> Problem:
+        """Read the measure and the trivial directions off `operator`; without them, ones."""
+        n = operator.n_samples
+        weights = getattr(operator, "weights", np.ones(n))
+        trivial = np.ones((n, 1)) if operator.trivial is None else operator.trivial
+        return cls(operator, weights, trivial, solver)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How smoothing is done: the kind, the cut on its gains, dense or low rank, and its randomness."""
+
+    smoother: str = "nadaraya_watson"
+    cut: float = 0.03
+    dense: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """One coordinate f = (raw − center) / scale and what is needed to extend it to new points.
+
+    `alpha` and `bandwidth` are those of the smoother on the earlier coordinates (None for the first);
+    `intercepts` (one per component) and `slopes` give the predictable part that the deflation took off.
+    """
+
+    values: NDArray
+    raw: NDArray
+    eigenvalue: float
+    center: float
+    scale: float
+    predictable: Predictable | None
+    intercepts: NDArray
+    slopes: NDArray
+    alpha: float | None = None
+    news: float = np.nan
+
+    def with_news(self, news: float) -> Step:
+        """Return a copy that knows what the earlier coordinates leave unexplained."""
+        return replace(self, news=news)
+
+    def slim(self) -> Step:
+        """Return a copy without the values of the excluded functions, which only fitting needs."""
+        return self if self.predictable is None else replace(self, predictable=self.predictable.slim())
+
+    @property
+    def rank(self) -> int:
+        """Number of functions of the earlier coordinates that were excluded."""
+        return 0 if self.predictable is None else self.predictable.rank
+
+
+def bandwidth_of(F: NDArray, alpha: float) -> float:
+    """Return h = α (Σ_j ‖f_j‖² / N)^½ [Blau2017, section 5]."""
+    return alpha * float(np.sqrt(np.sum(F**2) / len(F)))
+
+
+def next_coordinate(
+    problem: Problem,
+    F: NDArray,
+    alpha: float | None,
+    settings: Settings,
+    start: NDArray,
+) -> Step:
+    """Find the coordinate after the columns of `F` (n, i − 1), with bandwidth factor `alpha`."""
+    predictable = None
+    if F.shape[1]:
+        assert alpha is not None
+        predictable = predictable_functions(
+            F,
+            bandwidth_of(F, alpha),
+            problem.weights,
+            smoother=settings.smoother,
+            dense=settings.dense,
+            cut=settings.cut,
+            rng=np.random.RandomState(settings.seed),
+        )
+    root = np.sqrt(problem.weights)
+    columns, transform = _orthonormal(problem.trivial, predictable, root)
+    g = problem.solver.solve(columns, start)
+    return _step(problem, g, columns, transform, predictable, alpha)
+
+
+def _orthonormal(trivial: NDArray, predictable: Predictable | None, root: NDArray) -> tuple[NDArray, NDArray]:
+    """Q (n, q) spanning the trivial and predictable directions, and T with Q = [trivial, √w V] T."""
+    parts = [trivial] if predictable is None else [trivial, root[:, None] * predictable.values]
+    X = np.concatenate(parts, axis=1)
+    norms = np.linalg.norm(X, axis=0)
+    d, U = np.linalg.eigh((X / norms).T @ (X / norms))
+    keep = d > 1e-8 * d[-1]
+    T = (U[:, keep] / np.sqrt(d[keep])) / norms[:, None]
+    # The Gram matrix squares the condition, so one QR restores orthogonality to rounding.
+    Q, R = np.linalg.qr(X @ T)
+    return Q, np.linalg.solve(R.T, T.T).T
+
+
+def _step(
+    problem: Problem,
+    g: NDArray,
+    Q: NDArray,
+    T: NDArray,
+    predictable: Predictable | None,
+    alpha: float | None,
+) -> Step:
+    root = np.sqrt(problem.weights)
+    raw = g / root
+    image = problem.operator.matrix @ g
+    taken = T @ (Q.T @ image)
+    n_trivial = problem.trivial.shape[1]
+    # The trivial columns are √w times the indicators, so their coefficients are intercepts of f.
+    scale_of = problem.trivial.max(axis=0) / root[problem.trivial.argmax(axis=0)]
+    slopes = np.empty(0) if predictable is None else predictable.coefficients @ taken[n_trivial:]
+    center, scale = float(raw.mean()), max(float(raw.std()), np.finfo(np.float64).tiny)
+    sign = 1.0 if raw[np.argmax(np.abs(raw - center))] >= center else -1.0
+    return Step(
+        values=sign * (raw - center) / scale,
+        raw=raw,
+        eigenvalue=float(g @ image),
+        center=center,
+        scale=sign * scale,
+        predictable=predictable,
+        intercepts=taken[:n_trivial] * scale_of,
+        slopes=slopes,
+        alpha=alpha,
+    )

@@ -1,0 +1,172 @@
+"""What earlier coordinates can predict: the row space of a kernel smoother, as few functions of them.
+
+[Blau2017, eq. 10] writes the regression on the earlier coordinates F as a smoother matrix P; the next coordinate
+must satisfy P f = 0. With weights w (degrees, or ones), the smoother averages in the measure w,
+
+    (P f)_i = Σ_j s_ij G_ij w_j f_j,
+
+where s_ij = 1 / Σ_j G_ij w_j for Nadaraya–Watson and the locally linear fit puts a line through the neighbours.
+Both have the form P = A Bᵀ with B = [Z, F₁Z, …] known for new points too, so the right singular vectors above a cut
+come from two small Gram matrices: `nadaraya_watson`, `locally_linear` → `_row_space`.
+
+Deviations from the paper: 1. G is replaced by its low-rank factor (trace error 1e-3), the dense matrix remains for
+checking; 2. the measure w, which makes the constraint self-adjoint in the space where the graph walk is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyfold.nonredundant._factor import GaussianFactor, gaussian_block, gaussian_factor
+
+__all__ = ["SMOOTHERS", "Predictable", "predictable_functions"]
+
+SMOOTHERS = ("nadaraya_watson", "locally_linear")
+TRACE_TOL = 1e-3
+# Few points are cheap to treat more exactly, and one function more or less counts for more.
+_FEW_POINTS, _FEW_TOL = 2000, 1e-5
+# Beyond this share of n the factor costs more than the matrix it replaces.
+MAX_RANK_SHARE = 0.25
+_RIDGE = 1e-6
+
+
+class _Rows(Protocol):
+    def rows(self, F: NDArray) -> NDArray: ...
+
+
+@dataclass(frozen=True)
+class Predictable:
+    """Functions of the earlier coordinates F that the smoother can see, orthonormal in the measure w.
+
+    `factor` gives z(F); the functions are ``features(F) @ coefficients``, shape (n, rank).
+    """
+
+    factor: _Rows
+    coefficients: NDArray
+    linear: bool
+    values: NDArray
+    singular_values: NDArray
+
+    @property
+    def rank(self) -> int:
+        """Number of functions kept."""
+        return self.coefficients.shape[1]
+
+    def slim(self) -> Predictable:
+        """Return a copy without `values`, the functions at the training points."""
+        return replace(self, values=np.empty((0, self.rank)))
+
+    def features(self, F: NDArray) -> NDArray:
+        """Return the features z(F), and their products with F where the smoother is locally linear."""
+        Z = self.factor.rows(F)
+        return _with_products(Z, F) if self.linear else Z
+
+
+@dataclass(frozen=True)
+class _DenseRows:
+    """All points as landmarks: z(F) = G(F, F_train). For checking, O(n²) memory."""
+
+    landmarks: NDArray
+    bandwidth: float
+
+    def rows(self, F: NDArray) -> NDArray:
+        return gaussian_block(F, self.landmarks, self.bandwidth)
+
+
+def predictable_functions(
+    F: NDArray,
+    bandwidth: float,
+    weights: NDArray,
+    *,
+    smoother: str = "nadaraya_watson",
+    dense: bool = False,
+    cut: float = 0.03,
+    rng: np.random.RandomState,
+) -> Predictable:
+    """Return the functions of `F` (n, p) whose smoother gain is above `cut` times the largest."""
+    linear = smoother == "locally_linear"
+    if dense:
+        return _dense(F, bandwidth, weights, linear, cut)
+    few = len(F) <= _FEW_POINTS
+    max_rank = len(F) if few else int(MAX_RANK_SHARE * len(F))
+    tol = _FEW_TOL if few else TRACE_TOL
+    factor, Z = gaussian_factor(F, bandwidth, tol=tol, max_rank=max_rank, rng=rng)
+    A, B = _locally_linear(Z, F, weights) if linear else _nadaraya_watson(Z, weights)
+    coefficients, gains = _row_space(A, B, weights, cut)
+    return Predictable(factor, coefficients, linear, B @ coefficients, gains)
+
+
+def _nadaraya_watson(Z: NDArray, weights: NDArray) -> tuple[NDArray, NDArray]:
+    """Factors of P = A Bᵀ diag(w): rows of A are z_i / Σ_j G_ij w_j [Blau2017, Alg. 1 step 5]."""
+    total = Z @ (Z.T @ weights)
+    # G_ii = 1, so a row sum below w_i is an error of the low-rank factor.
+    total = np.maximum(total, weights)
+    return Z / total[:, None], Z
+
+
+def _locally_linear(Z: NDArray, F: NDArray, weights: NDArray) -> tuple[NDArray, NDArray]:
+    """Factors of P_ij = x_iᵀ S_i⁻¹ x_j G_ij w_j with x = (1, F) and S_i = Σ_j G_ij w_j x_j x_jᵀ."""
+    X = np.column_stack([np.ones(len(F)), F])
+    p = X.shape[1]
+    products = (X[:, :, None] * X[:, None, :]).reshape(len(X), p * p)
+    moments = (Z @ (Z.T @ (weights[:, None] * products))).reshape(len(X), p, p)
+    moments += _RIDGE * weights.mean() * np.eye(p)
+    slopes = np.linalg.solve(moments, X[:, :, None])[:, :, 0]
+    A = (slopes[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)
+    return A, _with_products(Z, F)
+
+
+def _with_products(Z: NDArray, F: NDArray) -> NDArray:
+    """Return [Z, F₁Z, …, F_pZ], shape (n, (p + 1) m)."""
+    X = np.column_stack([np.ones(len(F)), F])
+    return (X[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)
+
+
+def _row_space(A: NDArray, B: NDArray, weights: NDArray, cut: float) -> tuple[NDArray, NDArray]:
+    """Right singular vectors of A Bᵀ diag(w) in the measure w, as coefficients on B, and their gains.
+
+    With C = Bᵀ diag(w) B = R Rᵀ and E = Aᵀ diag(w) A, the gains squared are the eigenvalues of Rᵀ E R.
+    """
+    c, U = np.linalg.eigh(B.T @ (weights[:, None] * B))
+    keep = c > c[-1] * len(c) * np.finfo(np.float64).eps
+    U, c = U[:, keep], c[keep]
+    R = U * np.sqrt(c)
+    gains2, Y = np.linalg.eigh(R.T @ (A.T @ (weights[:, None] * A)) @ R)
+    gains = np.sqrt(np.maximum(gains2[::-1], 0.0))
+    rank = max(1, int(np.count_nonzero(gains > cut * gains[0])))
+    return (U / np.sqrt(c)) @ Y[:, ::-1][:, :rank], gains[:rank]
+
+
+def _dense(F: NDArray, bandwidth: float, weights: NDArray, linear: bool, cut: float) -> Predictable:
+    """Do the same with the full n × n smoother: the literal Algorithm 1."""
+    rows = _DenseRows(np.array(F, dtype=np.float64), bandwidth)
+    P = smoother_matrix(F, bandwidth, weights, linear=linear)
+    root = np.sqrt(weights)
+    _, gains, Vt = np.linalg.svd(root[:, None] * P / root[None, :])
+    rank = max(1, int(np.count_nonzero(gains > cut * gains[0])))
+    values = Vt[:rank].T / root[:, None]
+    features = _with_products(rows.rows(F), F) if linear else rows.rows(F)
+    coefficients = np.linalg.lstsq(features, values, rcond=1e-10)[0]
+    return Predictable(rows, coefficients, linear, values, gains[:rank])
+
+
+def smoother_matrix(F: NDArray, bandwidth: float, weights: NDArray, *, linear: bool = False) -> NDArray:
+    """Return the n × n smoother P of [Blau2017, eq. 10] in the measure `weights`."""
+    G = gaussian_block(F, F, bandwidth) * weights[None, :]
+    if not linear:
+        return G / G.sum(axis=1, keepdims=True)
+    X = np.column_stack([np.ones(len(F)), F])
+    moments = np.einsum("ij,jp,jq->ipq", G, X, X) + _RIDGE * weights.mean() * np.eye(X.shape[1])
+    slopes = np.linalg.solve(moments, X[:, :, None])[:, :, 0]
+    return (slopes @ X.T) * G
+
+
+def is_saturated(functions: Predictable, n: int) -> bool:
+    """Whether the kept functions are so many that nothing is left to be unpredictable."""
+    return functions.rank > MAX_RANK_SHARE * n or (
+        isinstance(functions.factor, GaussianFactor) and functions.factor.trace_error > 10 * TRACE_TOL
+    )

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+from sklearn.datasets import make_swiss_roll
+
+from polyfold.exceptions import DegenerateDataWarning
+from polyfold.kernels import LaplacianEigenmaps
+from polyfold.nonredundant import Problem, Settings, make_solver, nonredundant_sequence, unexplained
+from polyfold.nonredundant._bandwidth import ALPHAS, narrower
+
+
+def search(X, count=None, alpha=None):
+    operator = LaplacianEigenmaps().operator(X)
+    return nonredundant_sequence(Problem.of(operator, make_solver(operator)), count, alpha, Settings())
+
+
+def roll(n, height):
+    X, _ = make_swiss_roll(n, random_state=0)
+    X[:, 1] *= height
+    return X
+
+
+def ring(n, radius=1.0, tube=0.3):
+    rng = np.random.RandomState(0)
+    a, b = rng.uniform(0, 2 * np.pi, (2, n))
+    across = radius + tube * np.cos(b)
+    return np.column_stack([across * np.cos(a), across * np.sin(a), tube * np.sin(b)])
+
+
+@pytest.mark.parametrize("height", [0.5, 1.0])
+def test_swiss_roll_has_two_coordinates(height):
+    assert len(search(roll(1500, height))) == 2
+
+
+def test_ring_has_three_coordinates():
+    assert len(search(ring(1500))) == 3
+
+
+def test_curve_has_one_coordinate():
+    t = np.random.RandomState(0).uniform(0, 1, 500)
+    assert len(search(np.column_stack([t, t**2, np.zeros(500)]))) == 1
+
+
+def test_long_roll_needs_a_narrow_smoother_and_a_blob_does_not():
+    assert search(roll(1500, 0.5), 2)[1].alpha <= 0.3
+    assert search(np.random.RandomState(0).randn(800, 8), 2)[1].alpha == ALPHAS[0]
+
+
+def test_narrower_factors_end():
+    assert narrower(ALPHAS[-1], 1) == ()
+    assert narrower(0.6, 1) == ALPHAS[1:]
+    assert narrower(0.6, 2) == (0.3,)
+    assert narrower(0.15, 2) == ()
+
+
+def test_unexplained_tells_a_function_from_news():
+    rng = np.random.RandomState(0)
+    x, y = rng.uniform(-1, 1, (2, 1000))
+    assert unexplained(x[:, None], np.cos(9 * x)) < 0.05
+    assert unexplained(x[:, None], y) > 0.95
+
+
+def test_given_factor_is_used_throughout():
+    assert [step.alpha for step in search(roll(600, 1.0), 3, 0.4)] == [None, 0.4, 0.4]
+
+
+def test_a_bandwidth_that_sees_single_points_is_warned_of():
+    with pytest.warns(DegenerateDataWarning, match=r"bandwidth=0.0001 is so small that \d+ functions"):
+        search(roll(500, 1.0), 2, 1e-4)
