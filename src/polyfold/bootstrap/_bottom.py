@@ -1,0 +1,275 @@
+"""The bottom layer: nearest centres in the space of the data, exactly or by a neighbour graph.
+
+Equation → method:
+
+- arg min_i ‖w_i − x̂‖² on the chosen features [Zhang2016, sec. 2] → `DenseBottom.assign`, `SparseBottom.assign`
+
+Deviations from the paper: a centre is known to be its own nearest centre and is not searched; with a neighbour
+graph only the nearest few centres in the whole feature space are compared on the chosen features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+
+from polyfold.bootstrap._draws import Draw
+from polyfold.bootstrap._neighbors import NeighborIndex
+from polyfold.bootstrap._postings import nearest_sparse, take_sparse
+from polyfold.bootstrap._rows import first_equal, nearest_candidate, sum_kind, take
+from polyfold.bootstrap._screen import Screen, nearest, nearest_linear
+
+__all__ = ["Bottom", "DenseBottom", "PrecomputedBottom", "SparseBottom", "sorted_neighbors"]
+
+# Rows copied at a time: the copy of the chosen features stays small whatever the number of points.
+BLOCK = 8192
+
+
+class Bottom(Protocol):
+    """Assignment of points to the centres of one clustering of the bottom layer.
+
+    `neighbors` are lists of training rows near each point, needed by the approximate searches; `own` says that
+    the points are the training points, in order.
+    """
+
+    def neighbors(self, X: Any, *, own: bool, n_jobs: int) -> np.ndarray | None:
+        """Find lists for the rows of `X`; None if the search needs none."""
+        ...
+
+    def assign(self, X: Any, draw: Draw, neighbors: Any, *, own: bool) -> np.ndarray:
+        """Index of the nearest centre of every row of `X`: (n,) int32."""
+        ...
+
+
+@dataclass
+class DenseBottom:
+    """Nearest centres of dense rows.
+
+    Parameters
+    ----------
+    X : (n, d) uint8, float32 or float64
+        Training rows; kept, not copied.
+    metric : {"euclidean", "cosine", "linear"}
+    screen : Screen
+        Principal directions of the rows.
+    n_candidates : int
+        Centres compared per point when neighbour lists are used; 0 for exact search.
+    n_neighbors : int
+        Length of the neighbour lists; 0 for exact search.
+    lists : (n, m) int32, optional
+        Neighbours of the training rows, found elsewhere.
+    searcher : optional
+        Object whose ``transform`` gives the neighbour graph of new rows, found elsewhere.
+    """
+
+    X: np.ndarray
+    metric: str
+    screen: Screen
+    n_candidates: int = 0
+    n_neighbors: int = 0
+    lists: np.ndarray | None = field(default=None, repr=False)
+    searcher: Any = field(default=None, repr=False)
+    _index: NeighborIndex | None = field(default=None, repr=False)
+
+    @property
+    def unit(self) -> bool:
+        """Whether rows are scaled to norm one, on the chosen features."""
+        return self.metric == "cosine"
+
+    def neighbors(self, X: np.ndarray, *, own: bool, n_jobs: int) -> np.ndarray | None:
+        """Training rows near every row of `X`, or None in exact mode."""
+        if not self.n_candidates:
+            return None
+        if own and self.lists is not None:
+            return self.lists
+        if self.searcher is not None:
+            return sorted_neighbors(self.searcher.transform(X), drop_self=False)
+        if self._index is None:
+            self._index = NeighborIndex(self.X, self.screen, unit=self.unit)
+        # A training row that is asked for again finds itself first: one more keeps the lists the same.
+        count = min(self.n_neighbors + (not own), len(self.X))
+        return self._index.query(X, count, n_jobs=n_jobs, exclude_self=own)
+
+    def assign(self, X: np.ndarray, draw: Draw, neighbors: np.ndarray | None, *, own: bool) -> np.ndarray:
+        """Index of the nearest centre of every row of `X`: (n,) int32."""
+        # Bytes are compared as integers only with bytes.
+        dtype = np.float64 if self.unit else np.result_type(X, self.X)
+        centers = self._centers(draw).astype(dtype, copy=False)
+        screen = self.screen.restrict(draw.chosen)
+        position = draw_positions(draw, len(self.X))
+        out = np.empty(len(X), dtype=np.int32)
+        rows = np.arange(len(X))
+        if own and self.metric != "linear" and not len(draw.shifted):
+            out[draw.rows] = self._own_centers(centers)
+            rows = np.flatnonzero(position < 0)
+        for start in range(0, len(rows), BLOCK):
+            block = rows[start : start + BLOCK]
+            points = take(X, block, draw.chosen, unit=self.unit).astype(dtype, copy=False)
+            if neighbors is None:
+                out[block] = self._search(points, centers, screen)
+            else:
+                out[block] = self._walk(points, centers, screen, neighbors[block], position)
+        return out
+
+    def exact(self, X: np.ndarray, draw: Draw) -> np.ndarray:
+        """Nearest centres by exact search, whatever the mode."""
+        points = take(X, slice(None), draw.chosen, unit=self.unit)
+        return self._search(points, self._centers(draw), self.screen.restrict(draw.chosen))
+
+    def _centers(self, draw: Draw) -> np.ndarray:
+        centers = take(self.X, draw.rows, draw.chosen, unit=self.unit)
+        centers[:, draw.shifted] = np.roll(centers[:, draw.shifted], 1, axis=0)
+        return centers
+
+    def _own_centers(self, centers: np.ndarray) -> np.ndarray:
+        own = first_equal(centers)
+        if self.unit:
+            own[~centers.any(axis=1)] = 0
+        return own
+
+    def _search(self, points: np.ndarray, centers: np.ndarray, screen: Screen) -> np.ndarray:
+        if self.metric == "linear":
+            return nearest_linear(points, centers)
+        winners = nearest(points, centers, screen)
+        if self.unit:
+            # An empty row is equally far from everything under the cosine: the tie goes to the first centre.
+            winners[~points.any(axis=1)] = 0
+        return winners
+
+    def _walk(
+        self,
+        points: np.ndarray,
+        centers: np.ndarray,
+        screen: Screen,
+        neighbors: np.ndarray,
+        position: np.ndarray,
+    ) -> np.ndarray:
+        out = np.empty(len(points), dtype=np.int32)
+        nearest_candidate(points, centers, neighbors, position, self.n_candidates, sum_kind(points), out)
+        missing = np.flatnonzero(out < 0)
+        if len(missing):
+            out[missing] = self._search(points[missing], centers, screen)
+        return out
+
+
+@dataclass
+class SparseBottom:
+    """Nearest centres of sparse rows, exactly; `X` is a CSR matrix."""
+
+    X: Any
+    metric: str
+
+    def neighbors(self, X: Any, *, own: bool, n_jobs: int) -> None:
+        """No lists are needed: the search is exact."""
+
+    def assign(self, X: Any, draw: Draw, neighbors: None, *, own: bool) -> np.ndarray:
+        """Index of the nearest centre of every row of `X`: (n,) int32."""
+        centers = take_sparse(self.X, draw.rows, draw.chosen)
+        if len(draw.shifted):
+            centers = _roll_columns(centers, draw.shifted)
+        points = take_sparse(X, np.arange(X.shape[0]), draw.chosen)
+        return nearest_sparse(points, centers, self.metric)
+
+
+@dataclass
+class PrecomputedBottom:
+    """Nearest centres along given neighbour lists: the first listed neighbour that is a centre.
+
+    A point none of whose neighbours is a centre takes the centre of its first neighbour that has one, and so on
+    along the graph; what is not connected to any centre goes to the first one.
+
+    Parameters
+    ----------
+    lists : (n, m) int32
+        Neighbours of the training points by rising distance, -1 for none.
+    """
+
+    lists: np.ndarray
+
+    def neighbors(self, X: np.ndarray, *, own: bool, n_jobs: int) -> np.ndarray:
+        """Return `X` itself, which holds the lists."""
+        return X
+
+    def assign(self, X: np.ndarray, draw: Draw, neighbors: np.ndarray | None, *, own: bool) -> np.ndarray:
+        """Index of the nearest centre of every row of `X`: (n,) int32."""
+        position = draw_positions(draw, len(self.lists))
+        assigned = position.copy()
+        _spread(self.lists, assigned)
+        if own:
+            return np.maximum(assigned, 0)
+        out = np.full(len(X), -1, dtype=np.int32)
+        _first_centers(X, position, out)
+        missing = np.flatnonzero(out < 0)
+        inherited = np.full(len(missing), -1, dtype=np.int32)
+        _first_centers(X[missing], assigned, inherited)
+        out[missing] = inherited
+        return np.maximum(out, 0)
+
+
+def draw_positions(draw: Draw, n: int) -> np.ndarray:
+    """Index of every training point among the centres of a clustering, -1 for the others."""
+    position = np.full(n, -1, dtype=np.int32)
+    position[draw.rows] = np.arange(len(draw.rows), dtype=np.int32)
+    return position
+
+
+def sorted_neighbors(graph: Any, *, drop_self: bool) -> np.ndarray:
+    """Columns of every row of a distance matrix or graph by rising distance, padded with -1: (n, m) int32."""
+    if not sp.issparse(graph):
+        graph = sp.csr_array(
+            (graph.ravel(), np.tile(np.arange(graph.shape[1]), len(graph)), np.arange(len(graph) + 1) * graph.shape[1]),
+            shape=graph.shape,
+        )
+    graph = sp.csr_array(graph)
+    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    keep = rows != graph.indices if drop_self else np.ones(len(rows), dtype=bool)
+    rows, columns, distances = rows[keep], graph.indices[keep], graph.data[keep]
+    order = np.lexsort((columns, distances, rows))
+    rows, columns = rows[order], columns[order]
+    counts = np.bincount(rows, minlength=graph.shape[0])
+    place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    out = np.full((graph.shape[0], max(1, counts.max(initial=0))), -1, dtype=np.int32)
+    out[rows, place] = columns
+    return out
+
+
+def _roll_columns(centers: Any, shifted: np.ndarray) -> Any:
+    """Pass the entries of some columns on to the next row, cyclically."""
+    coo = centers.tocoo()
+    moved = np.isin(coo.col, shifted)
+    rows = np.where(moved, (coo.row + 1) % centers.shape[0], coo.row)
+    return sp.csr_array((coo.data, (rows, coo.col)), shape=centers.shape)
+
+
+@njit(cache=True, nogil=True)
+def _first_centers(lists, assigned, out):
+    for i in range(len(lists)):
+        for e in range(lists.shape[1]):
+            if lists[i, e] < 0:
+                break
+            if assigned[lists[i, e]] >= 0:
+                out[i] = assigned[lists[i, e]]
+                break
+
+
+@njit(cache=True, nogil=True)
+def _spread(lists, assigned):
+    """Assign the rest of the points, ring by ring; within a ring only the rings before count."""
+    changed = True
+    while changed:
+        changed = False
+        before = assigned.copy()
+        for i in range(len(lists)):
+            if before[i] >= 0:
+                continue
+            for e in range(lists.shape[1]):
+                if lists[i, e] < 0:
+                    break
+                if before[lists[i, e]] >= 0:
+                    assigned[i] = before[lists[i, e]]
+                    changed = True
+                    break

@@ -1,0 +1,186 @@
+"""The network: layers of clusterings, fitted from bottom up, and the codes of old and new points.
+
+Names: the paper's k_l is `sizes[l]`, its V `n_clusterings`, its a `feature_fraction`, its sparse representation h is
+stored as the index of its one nonzero entry, a *code* [Zhang2016, sec. 2].
+
+Memory follows [Zhang2016, theorem 3]: a layer keeps the indices of its centres, V·k numbers, and the codes of the
+training points, V·n numbers of one or two bytes; nothing of size n × k exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from polyfold._progress import track
+from polyfold.bootstrap._bottom import Bottom, DenseBottom
+from polyfold.bootstrap._checkpoint import Checkpoint
+from polyfold.bootstrap._draws import Draw, draw
+from polyfold.bootstrap._matching import code_dtype, match
+from polyfold.bootstrap._neighbors import neighbor_recall
+from polyfold.bootstrap._threads import threaded
+
+__all__ = ["Network", "fit_network"]
+
+# Points per clustering whose exact centre is found, to estimate the error of the approximate search.
+PROBES = 20
+
+
+@dataclass
+class Network:
+    """A fitted network without its output layer.
+
+    Attributes
+    ----------
+    bottom : Bottom
+        How the bottom layer finds nearest centres; holds the training data.
+    sizes : list of int
+        Centres per clustering, layer by layer.
+    draws : list of list of Draw
+        What every clustering of every layer is made of.
+    codes : list of (V, n) unsigned
+        Codes of the training points in every layer.
+    disagreement : float
+        Estimated share of assignments of the bottom layer that differ from the exact ones.
+    recall : float
+        Estimated share of the true neighbours in the lists that the candidates came from.
+    """
+
+    bottom: Bottom
+    sizes: list[int]
+    draws: list[list[Draw]] = field(default_factory=list, repr=False)
+    codes: list[np.ndarray] = field(default_factory=list, repr=False)
+    disagreement: float = 0.0
+    recall: float = 1.0
+
+    def encode(self, X: Any, layer: int, *, n_jobs: int = 1) -> np.ndarray:
+        """Codes of new points in a layer (0 is the bottom): (V, n)."""
+        neighbors = self.bottom.neighbors(X, own=False, n_jobs=n_jobs)
+        codes = _run(
+            lambda d: self.bottom.assign(X, d, neighbors, own=False), self.draws[0], self.sizes[0], X.shape[0], n_jobs
+        )
+        for level in range(1, layer + 1):
+            below = codes
+            codes = _run(
+                lambda d, below=below, level=level: self._assign(below, d, level),
+                self.draws[level],
+                self.sizes[level],
+                X.shape[0],
+                n_jobs,
+            )
+        return codes
+
+    def _assign(self, below: np.ndarray, d: Draw, level: int) -> np.ndarray:
+        """Nearest centres, in one clustering of an upper layer, of points given by their codes below."""
+        training = self.codes[level - 1]
+        centers = training[d.chosen[:, None], d.rows]
+        centers[d.shifted] = np.roll(centers[d.shifted], 1, axis=1)
+        return match(below, d.chosen, centers, self.sizes[level - 1])
+
+
+def fit_network(
+    X: Any,
+    bottom: Bottom,
+    sizes: list[int],
+    *,
+    n_clusterings: int,
+    feature_fraction: float,
+    reconstruction: float,
+    seed: int,
+    n_jobs: int = 1,
+    checkpoint: Checkpoint | None = None,
+) -> Network:
+    """Fit a network from bottom up.
+
+    Parameters
+    ----------
+    X : (n, d) dense or CSR
+        What `bottom` assigns.
+    bottom : Bottom
+    sizes : list of int
+        Centres per clustering of every layer.
+    n_clusterings : int
+        Clusterings per layer.
+    feature_fraction : float
+        Share of the features, or of the clusterings below, that every clustering sees.
+    reconstruction : float
+        Share of those whose values move to the next centre.
+    seed : int
+        Decides everything, together with layer and clustering.
+    n_jobs : int
+        Threads.
+    checkpoint : Checkpoint, optional
+        Where finished layers are stored, and read from if they are there.
+
+    Returns
+    -------
+    Network
+    """
+    network = Network(bottom, list(sizes))
+    for level, size in enumerate(sizes):
+        width = n_clusterings if level else X.shape[1]
+        network.draws.append(
+            [
+                draw(
+                    (seed, level, v),
+                    n_rows=X.shape[0],
+                    n_centers=size,
+                    n_features=width,
+                    fraction=feature_fraction,
+                    reconstruction=reconstruction,
+                )
+                for v in range(n_clusterings)
+            ]
+        )
+        stored = checkpoint.load(level) if checkpoint is not None else None
+        if stored is None:
+            stored = _fit_layer(network, X, level, seed, n_jobs)
+            if checkpoint is not None:
+                checkpoint.save(level, **stored)
+        network.codes.append(stored["codes"])
+        network.disagreement = float(stored.get("disagreement", network.disagreement))
+        network.recall = float(stored.get("recall", network.recall))
+    return network
+
+
+def _fit_layer(network: Network, X: Any, level: int, seed: int, n_jobs: int) -> dict[str, np.ndarray]:
+    """Codes of the training points in one layer, and the estimated error of the bottom one."""
+    draws, size, bottom = network.draws[level], network.sizes[level], network.bottom
+    what = f"layer {level + 1}/{len(network.sizes)}, clusterings"
+    if level:
+        below = network.codes[level - 1]
+        return {"codes": _run(lambda d: network._assign(below, d, level), draws, size, X.shape[0], n_jobs, what)}
+    neighbors = bottom.neighbors(X, own=True, n_jobs=n_jobs)
+    codes = _run(lambda d: bottom.assign(X, d, neighbors, own=True), draws, size, X.shape[0], n_jobs, what)
+    if not isinstance(bottom, DenseBottom) or neighbors is None:
+        return {"codes": codes}
+    error = _estimate_error(bottom, codes, draws, seed, n_jobs)
+    recall = neighbor_recall(X, neighbors, unit=bottom.unit, seed=seed)
+    return {"codes": codes, "disagreement": np.array(error), "recall": np.array(recall)}
+
+
+def _estimate_error(bottom: DenseBottom, codes: np.ndarray, draws: list[Draw], seed: int, n_jobs: int) -> float:
+    """Share of differing assignments among random points of every clustering."""
+
+    def differing(v: int) -> float:
+        # A second stream, far from the draws of the layers.
+        probes = np.random.default_rng([seed, 2**31, v]).integers(codes.shape[1], size=PROBES)
+        return float(np.mean(codes[v, probes] != bottom.exact(bottom.X[probes], draws[v])))
+
+    return float(np.mean(list(threaded(differing, range(len(draws)), n_jobs))))
+
+
+def _run(
+    assign: Callable[[Draw], np.ndarray], draws: list[Draw], size: int, n: int, n_jobs: int, what: str | None = None
+) -> np.ndarray:
+    """Codes of all clusterings of a layer: (V, n)."""
+    codes = np.empty((len(draws), n), dtype=code_dtype(size))
+    results = threaded(assign, draws, n_jobs)
+    if what is not None:
+        results = track(results, what, total=len(draws))
+    for v, result in enumerate(results):
+        codes[v] = result
+    return codes

@@ -1,0 +1,157 @@
+"""The output layer: centred principal components of one-of-k vectors that are never formed.
+
+The one-of-k matrix H, divided by √V, has n rows and V·k columns with V entries each. A product H B sums V rows of
+B per point, Hᵀ B adds each row of B to V places. With few points the n × n matrix of shared centres is decomposed;
+otherwise a randomised range finder with power steps works with these products, the mean subtracted implicitly.
+
+Equation → function:
+
+- PCA of the top layer [Zhang2016, sec. 2] → `fit_output`, `Output.transform`
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from polyfold.bootstrap._matching import shared_centers
+from polyfold.bootstrap._threads import threaded
+
+__all__ = ["Output", "fit_output"]
+
+DENSE_POINTS = 1000
+OVERSAMPLING = 10
+POWER_STEPS = 6
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Output:
+    """Projection of codes on principal components.
+
+    Attributes
+    ----------
+    components : (V·k, p)
+        Rows of orthonormal columns, already divided by √V.
+    shift : (p,)
+        Coordinates of the mean, to be subtracted.
+    variance : (p,)
+        Variance of the training points along each component.
+    n_centers : int
+    """
+
+    components: np.ndarray
+    shift: np.ndarray
+    variance: np.ndarray
+    n_centers: int
+
+    def transform(self, codes: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
+        """Coordinates of (V, n) codes: (n, p)."""
+        return gather(codes, self.components, self.n_centers, n_jobs) - self.shift
+
+
+def fit_output(codes: np.ndarray, n_centers: int, n_components: int, *, seed: int, n_jobs: int = 1) -> Output:
+    """Principal components of the centred one-of-k vectors of (V, n) codes.
+
+    Components that the points do not span are zero. Signs are fixed: the entry of largest size of every
+    component is positive.
+
+    Notes
+    -----
+    O(n V p) time per power step, O((n + V k) p) memory; up to 1000 points O(n³) and O(n²).
+    """
+    n_clusterings, n = codes.shape
+    if n <= DENSE_POINTS:
+        left, values = _dense_left(codes, n_components)
+    else:
+        left, values = _randomized_left(codes, n_centers, n_components, seed, n_jobs)
+    scatter_ = scatter(codes, left - left.mean(axis=0), n_centers) / np.sqrt(n_clusterings)
+    usable = values > values[:1].sum() * n * np.finfo(np.float64).eps
+    components = np.zeros((n_clusterings * n_centers, n_components))
+    variance = np.zeros(n_components)
+    count = int(usable.sum())
+    components[:, :count] = scatter_[:, usable] / np.sqrt(values[usable])
+    variance[:count] = values[usable] / n
+    components *= _signs(components) / np.sqrt(n_clusterings)
+    sizes = scatter(codes, np.ones((n, 1)), n_centers)[:, 0]
+    return Output(components, sizes @ components / n, variance, n_centers)
+
+
+def gather(codes: np.ndarray, rows: np.ndarray, n_centers: int, n_jobs: int = 1) -> np.ndarray:
+    """Sum, for every point, the rows that its codes point at: one-of-k times (V·k, p), (n, p)."""
+    out = np.zeros((codes.shape[1], rows.shape[1]))
+
+    def fill(start: int) -> None:
+        _gather(codes[:, start : start + BLOCK], rows, n_centers, out[start : start + BLOCK])
+
+    for _ in threaded(fill, range(0, len(out), BLOCK), n_jobs):
+        pass
+    return out
+
+
+def scatter(codes: np.ndarray, points: np.ndarray, n_centers: int, n_jobs: int = 1) -> np.ndarray:
+    """Add the row of every point to the rows its codes point at: one-of-k transposed times (n, p), (V·k, p)."""
+    out = np.zeros((len(codes) * n_centers, points.shape[1]))
+
+    def fill(v: int) -> None:
+        _scatter(codes[v], points, out[v * n_centers : (v + 1) * n_centers])
+
+    for _ in threaded(fill, range(len(codes)), n_jobs):
+        pass
+    return out
+
+
+def _dense_left(codes: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
+    """Leading eigenvectors (n, p) and eigenvalues of the centred matrix of shared centres."""
+    K = shared_centers(codes, codes) / len(codes)
+    K -= K.mean(axis=0)
+    K -= K.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(K)
+    values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
+    return vectors, np.maximum(values, 0.0)
+
+
+def _randomized_left(
+    codes: np.ndarray, n_centers: int, n_components: int, seed: int, n_jobs: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Leading left singular vectors (n, p) and squared singular values of the centred one-of-k matrix."""
+    n_clusterings, n = codes.shape
+    width = min(n_components + OVERSAMPLING, n - 1)
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.standard_normal((n, width)))[0]
+
+    def multiply(Q: np.ndarray) -> np.ndarray:
+        Q = Q - Q.mean(axis=0)
+        Y = gather(codes, scatter(codes, Q, n_centers, n_jobs), n_centers, n_jobs) / n_clusterings
+        return Y - Y.mean(axis=0)
+
+    for _ in range(POWER_STEPS):
+        Q = np.linalg.qr(multiply(Q))[0]
+    values, rotation = np.linalg.eigh(Q.T @ multiply(Q))
+    values, rotation = values[::-1][:n_components], rotation[:, ::-1][:, :n_components]
+    return Q @ rotation, np.maximum(values, 0.0)
+
+
+def _signs(components: np.ndarray) -> np.ndarray:
+    largest = np.abs(components).argmax(axis=0)
+    signs = np.sign(components[largest, np.arange(components.shape[1])])
+    return np.where(signs == 0, 1.0, signs)
+
+
+@njit(cache=True, nogil=True)
+def _gather(codes, rows, k, out):
+    for i in range(out.shape[0]):
+        for v in range(codes.shape[0]):
+            row = rows[v * k + np.int64(codes[v, i])]
+            for c in range(out.shape[1]):
+                out[i, c] += row[c]
+
+
+@njit(cache=True, nogil=True)
+def _scatter(codes, points, out):
+    for i in range(len(codes)):
+        row = out[codes[i]]
+        for c in range(points.shape[1]):
+            row[c] += points[i, c]

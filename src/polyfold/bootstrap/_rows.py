@@ -1,0 +1,115 @@
+"""Loops over rows of a dense matrix: column subsets, squared distances, equal rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = ["first_equal", "nearest_candidate", "squared_distance", "sum_kind", "take"]
+
+REASSOCIATE = {"reassoc", "contract"}
+
+
+def take(X: np.ndarray, rows: np.ndarray | slice, columns: np.ndarray, *, unit: bool = False) -> np.ndarray:
+    """Copy the rows and columns asked for, with rows scaled to norm one if `unit` (zero rows stay zero)."""
+    indices = np.arange(*rows.indices(len(X))) if isinstance(rows, slice) else rows
+    out = np.empty((len(indices), len(columns)), dtype=X.dtype)
+    _take(X, indices, columns, out)
+    if not unit:
+        return out
+    out = out.astype(np.float64)
+    norms = np.sqrt(np.einsum("ij,ij->i", out, out))
+    out /= np.where(norms > 0, norms, 1.0)[:, None]
+    return out
+
+
+def first_equal(rows: np.ndarray) -> np.ndarray:
+    """Lowest index of a row equal to each row: (k,) int32.
+
+    Rows are compared by a 64-bit hash first; only rows of equal hash are compared in full.
+    """
+    k, width = rows.shape
+    weights = np.random.default_rng(width).integers(1, 2**63, size=width, dtype=np.uint64)
+    hashes = np.empty(k, dtype=np.uint64)
+    # Adding zero turns -0.0, equal to 0.0 but of other bits, into 0.0.
+    bits = rows if rows.dtype == np.uint8 else (rows + 0.0).view(f"u{rows.itemsize}")
+    _hash_rows(bits, weights, hashes)
+    out = np.arange(k, dtype=np.int32)
+    order = np.argsort(hashes, kind="stable")
+    same = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
+    if len(same):
+        _merge_equal(rows, hashes, order, out)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _take(X, rows, columns, out):
+    for i in range(len(rows)):
+        row = X[rows[i]]
+        for j in range(len(columns)):
+            out[i, j] = row[columns[j]]
+
+
+@njit(cache=True, nogil=True)
+def _hash_rows(bits, weights, out):
+    for i in range(len(bits)):
+        total = np.uint64(0)
+        for j in range(len(weights)):
+            total += np.uint64(bits[i, j]) * weights[j]
+        out[i] = total
+
+
+@njit(cache=True, nogil=True)
+def _merge_equal(rows, hashes, order, out):
+    for s in range(1, len(order)):
+        i = order[s]
+        t = s - 1
+        # Equal hashes are neighbours in `order`, lowest index first within a run.
+        while t >= 0 and hashes[order[t]] == hashes[i]:
+            if np.all(rows[order[t]] == rows[i]):
+                out[i] = out[order[t]]
+                break
+            t -= 1
+
+
+@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+def squared_distance(a, b, kind):
+    """Squared Euclidean distance, summed in the type of `kind` (see `sum_kind`)."""
+    total = kind.dtype.type(0)
+    for j in range(len(a)):
+        difference = kind.dtype.type(kind.dtype.type(a[j]) - kind.dtype.type(b[j]))
+        total = kind.dtype.type(total + kind.dtype.type(difference * difference))
+    return total
+
+
+def sum_kind(rows: np.ndarray) -> np.ndarray:
+    """Empty array of the type in which squared distances of `rows` are exact (bytes) or in double precision."""
+    if rows.dtype != np.uint8:
+        return np.empty(0, dtype=np.float64)
+    return np.empty(0, dtype=np.int32 if rows.shape[1] * 255**2 < 2**31 else np.int64)
+
+
+@njit(cache=True, nogil=True)
+def nearest_candidate(points, centers, neighbors, position, limit, kind, out):
+    """Nearest of the first `limit` neighbours that are centres; -1 where no neighbour is one.
+
+    Shapes: points (n, d), centers (k, d), neighbors (n, m) training rows by rising distance, -1 for none,
+    position (n_train,) index as a centre or -1, out (n,) int32.
+    """
+    for i in range(len(points)):
+        found = 0
+        winner = -1
+        best = kind.dtype.type(0)
+        for e in range(neighbors.shape[1]):
+            if neighbors[i, e] < 0:
+                break
+            j = position[neighbors[i, e]]
+            if j < 0:
+                continue
+            distance = squared_distance(points[i], centers[j], kind)
+            if winner < 0 or distance < best or (distance == best and j < winner):
+                best, winner = distance, j
+            found += 1
+            if found == limit:
+                break
+        out[i] = winner

@@ -1,0 +1,108 @@
+import logging
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.oracles.bootstrap import network as literal_network
+
+from polyfold.bootstrap import Checkpoint, choose_bottom, fit_network
+from polyfold.bootstrap._choose import is_affordable, list_length
+
+OPTIONS = {"n_clusterings": 12, "feature_fraction": 0.5, "reconstruction": 0.0, "seed": 5}
+
+
+def data(n=90, d=20, dtype=np.float64, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4)) @ rng.standard_normal((4, d)) + 0.2 * rng.standard_normal((n, d))
+    return np.clip(128 + 20 * X, 0, 255).astype(dtype) if dtype == np.uint8 else X.astype(dtype)
+
+
+def bottom_of(X, metric="euclidean", neighbors="exact", k=40):
+    return choose_bottom(X, metric=metric, neighbors=neighbors, n_centers=k, reconstruction=0.0, seed=0)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "linear"])
+def test_codes_are_those_of_the_literal_network(dtype, metric):
+    X = data(dtype=dtype)
+    net = fit_network(X, bottom_of(X, metric), [40, 20, 8], **OPTIONS)
+    for got, expected in zip(net.codes, literal_network(X, net.draws, net.sizes, metric), strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("neighbors", ["exact", 10])
+def test_training_points_keep_their_codes_and_threads_do_not_matter(neighbors):
+    X = data()
+    one, two = (fit_network(X, bottom_of(X, neighbors=neighbors), [40, 20, 8], n_jobs=j, **OPTIONS) for j in (1, 2))
+    for layer in range(3):
+        np.testing.assert_array_equal(one.codes[layer], two.codes[layer])
+        np.testing.assert_array_equal(one.encode(X, layer, n_jobs=2), one.codes[layer])
+
+
+def test_sparse_and_dense_rows_give_the_same_codes():
+    X = data() * (data(seed=1) > 0)
+    dense = fit_network(X, bottom_of(X), [40, 20], **OPTIONS)
+    sparse = fit_network(sp.csr_array(X), bottom_of(sp.csr_array(X)), [40, 20], **OPTIONS)
+    np.testing.assert_array_equal(dense.codes[-1], sparse.codes[-1])
+
+
+def test_exact_mode_reports_no_error_and_the_graph_its_own():
+    X = data(400, 150)
+    assert fit_network(X, bottom_of(X), [40], **OPTIONS).disagreement == 0.0
+    approximate = fit_network(X, bottom_of(X, neighbors=2), [40], **{**OPTIONS, "n_clusterings": 40})
+    exact = fit_network(X, bottom_of(X), [40], **{**OPTIONS, "n_clusterings": 40})
+    truth = np.mean(approximate.codes[0] != exact.codes[0])
+    assert truth > 0
+    assert abs(approximate.disagreement - truth) < 4 * np.sqrt(truth / 800)
+    assert 0 < approximate.recall <= 1
+
+
+def test_a_checkpoint_is_taken_up_to_the_same_result(tmp_path, monkeypatch):
+    X = data()
+    sizes = [40, 20, 8]
+    whole = fit_network(X, bottom_of(X, neighbors=3), sizes, **OPTIONS)
+    folder = Checkpoint(tmp_path, {"seed": 5})
+    fit_network(X, bottom_of(X, neighbors=3), sizes[:2], checkpoint=folder, **OPTIONS)
+    fresh = bottom_of(X, neighbors=3)
+    monkeypatch.setattr(fresh, "assign", None)  # the first layer must not be computed again
+    resumed = fit_network(X, fresh, sizes, checkpoint=folder, **OPTIONS)
+    for a, b in zip(whole.codes, resumed.codes, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert resumed.disagreement == whole.disagreement
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["layer-00.npz", "layer-01.npz", "layer-02.npz"]
+
+
+def test_a_folder_of_another_fit_is_refused(tmp_path):
+    Checkpoint(tmp_path, {"seed": None, "sizes": [4]}).start(3)
+    assert Checkpoint(tmp_path, {"seed": None, "sizes": [4]}).settings["seed"] == 3
+    with pytest.raises(ValueError, match="which differs in sizes"):
+        Checkpoint(tmp_path, {"seed": None, "sizes": [5]})
+
+
+def test_an_interrupted_write_is_not_read(tmp_path):
+    folder = Checkpoint(tmp_path, {"seed": 0})
+    (tmp_path / "layer-00.partial").write_bytes(b"half")
+    assert folder.load(0) is None
+
+
+def test_progress_names_the_layer(caplog, monkeypatch):
+    monkeypatch.setattr("polyfold._progress.track.__kwdefaults__", {"total": None, "every": 0.0})
+    X = data()
+    with caplog.at_level(logging.INFO, logger="polyfold"):
+        fit_network(X, bottom_of(X), [40, 8], **OPTIONS)
+    assert any("layer 2/2, clusterings 12/12" in message for message in caplog.messages)
+
+
+def test_auto_is_exact_until_it_costs_too_much():
+    assert is_affordable(5000, 2500)
+    assert not is_affordable(60_000, 8000)
+    assert list_length(60_000, 8000, 20) == 150
+    assert list_length(10, 5, 20) == 9
+
+
+@pytest.mark.parametrize("metric", ["linear"])
+def test_a_graph_is_refused_where_it_has_no_meaning(metric):
+    with pytest.raises(ValueError, match="'exact' or 'auto' with metric='linear'"):
+        bottom_of(data(), metric, "graph")
+    with pytest.raises(ValueError, match="'exact' or 'auto' with sparse data"):
+        bottom_of(sp.csr_array(data()), "cosine", "graph")
