@@ -2,7 +2,7 @@
 
 from polyfold.kernels._base import Kernel, KernelOperator, OperatorKernel
 from polyfold.kernels._diffusion import DiffusionMaps
-from polyfold.kernels._graph import FactorOperator, GraphOperator, linear_operator
+from polyfold.kernels._graph import FactorOperator, GraphOperator, factor_fill, linear_operator
 from polyfold.kernels._hessian_lle import HessianLLE
 from polyfold.kernels._isomap import Isomap
 from polyfold.kernels._laplacian_eigenmaps import LaplacianEigenmaps
@@ -56,6 +56,7 @@ __all__ = [
     "as_kernel",
     "check_positive_semidefinite",
     "check_symmetric_kernel",
+    "factor_fill",
     "find_neighbors",
     "fourier_features",
     "linear_operator",

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from polyfold.exceptions import GraphWarning
@@ -30,6 +30,7 @@ __all__ = [
     "GraphOperator",
     "component_labels",
     "default_neighbors",
+    "factor_fill",
     "flipped",
     "indicator",
     "interpolation",
@@ -165,6 +166,18 @@ def largest_eigenvalue(cost: Any) -> float:
     options: dict[str, Any] = {"k": 1, "which": "LA", "tol": 1e-4, "v0": start, "return_eigenvectors": False}
     top = eigsh(cost, **options)[0]
     return float(top) * (1 + 1e-4)
+
+
+def factor_fill(cost: Any) -> int:
+    """Entries of a banded LU after reverse Cuthill–McKee: small for graphs of low-dimensional data."""
+    order = reverse_cuthill_mckee(sp.csr_matrix(cost), symmetric_mode=True)
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    coo = sp.coo_array(cost)
+    rows, columns = place[coo.coords[0]], place[coo.coords[1]]
+    first = np.arange(len(order))
+    np.minimum.at(first, rows, columns)
+    return int(np.sum(np.arange(len(order)) - first))
 
 
 def flipped(cost: Any, flip: float) -> Any:

@@ -43,6 +43,9 @@ class HessianLLE(OperatorKernel):
 
     Notes
     -----
+    Only the second-order columns of the local design enter, as in [Donoho2003]; scikit-learn (up to 1.9) takes all
+    columns of a full QR factorisation there, which makes its ``method="hessian"`` equal to LTSA.
+
     New points read the least squares plane of the neighbourhood of their nearest training point.
 
     Examples

@@ -89,10 +89,8 @@ def choose_engine(n_samples: int, n_features: int) -> str:
     """Resolve ``neighbors="auto"``: exact, or above 20,000 rows an index that does not grow quadratically."""
     if n_samples <= _EXACT_ROWS or n_features <= _TREE_COLUMNS:
         return "exact"
-    for engine in ("faiss", "pynndescent"):
-        if importlib.util.find_spec(engine) is not None:
-            return engine
-    return "exact"
+    # PyNNDescent compiles for a minute before its first search, so it has to be asked for.
+    return "faiss" if importlib.util.find_spec("faiss") is not None else "exact"
 
 
 def _without_self(distances: NDArray, indices: NDArray) -> tuple[NDArray, NDArray]:

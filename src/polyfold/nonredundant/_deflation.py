@@ -19,11 +19,10 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from sklearn.exceptions import ConvergenceWarning
 
-from polyfold.kernels import KernelOperator, linear_operator
+from polyfold.kernels import KernelOperator, factor_fill, linear_operator
 
 __all__ = ["EIGEN_SOLVERS", "ConstrainedSolver", "choose_solver", "make_solver"]
 
@@ -63,18 +62,6 @@ def make_solver(operator: KernelOperator, name: str = "auto") -> ConstrainedSolv
             raise ValueError("eigen_solver='inverse' needs a kernel with a sparse cost; use 'lanczos' or 'dense'.")
         return InverseSolver(cost)
     return LanczosSolver(operator.matrix)
-
-
-def factor_fill(cost: Any) -> int:
-    """Entries of a banded LU after reverse Cuthill–McKee: small for graphs of low-dimensional data."""
-    order = reverse_cuthill_mckee(sp.csr_matrix(cost), symmetric_mode=True)
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    coo = sp.coo_array(cost)
-    rows, columns = place[coo.coords[0]], place[coo.coords[1]]
-    first = np.arange(len(order))
-    np.minimum.at(first, rows, columns)
-    return int(np.sum(np.arange(len(order)) - first))
 
 
 class DenseSolver:

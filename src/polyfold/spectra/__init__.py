@@ -3,6 +3,7 @@
 from polyfold.spectra._builder import FEATURE_MAPS, SpectrumBuilder, choose_feature_map
 from polyfold.spectra._dense import spectrum_from_kernel
 from polyfold.spectra._moments import Moments, spectrum_from_moments
+from polyfold.spectra._operator import spectrum_from_operator
 from polyfold.spectra._spectrum import Spectrum
 
 __all__ = [
@@ -13,4 +14,5 @@ __all__ = [
     "choose_feature_map",
     "spectrum_from_kernel",
     "spectrum_from_moments",
+    "spectrum_from_operator",
 ]
