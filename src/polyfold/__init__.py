@@ -11,25 +11,39 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from polyfold import baselines, datasets, kernels, metrics
     from polyfold._progress import show_progress
-    from polyfold.ensembles import ModularClassifier, ModularNeighbors, select_diversity
-    from polyfold.estimators import KernelEmbedding, ModularKernelPCA
+    from polyfold.ensembles import Compressed, ModularClassifier, ModularNeighbors, select_diversity
+    from polyfold.estimators import (
+        BootstrapClustering,
+        KernelEmbedding,
+        ModularKernelPCA,
+        MultilayerBootstrapNetwork,
+        NonRedundantEmbedding,
+    )
 
 # Public name -> the package that defines it.
 _HOME = {
+    "Compressed": "ensembles",
+    "BootstrapClustering": "estimators",
     "KernelEmbedding": "estimators",
     "ModularClassifier": "ensembles",
     "ModularKernelPCA": "estimators",
     "ModularNeighbors": "ensembles",
+    "NonRedundantEmbedding": "estimators",
+    "MultilayerBootstrapNetwork": "estimators",
     "select_diversity": "ensembles",
     "show_progress": "_progress",
 }
 _PACKAGES = ("baselines", "datasets", "kernels", "metrics")
 
 __all__ = [
+    "BootstrapClustering",
+    "Compressed",
     "KernelEmbedding",
     "ModularClassifier",
     "ModularKernelPCA",
     "ModularNeighbors",
+    "MultilayerBootstrapNetwork",
+    "NonRedundantEmbedding",
     "baselines",
     "datasets",
     "kernels",

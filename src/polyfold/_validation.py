@@ -19,9 +19,10 @@ def check_count(name: str, value: Any, *, minimum: int = 1, maximum: int | None 
     rule = f"an integer >= {minimum}" + (f" and <= {maximum}" if maximum is not None else "")
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise TypeError(_message(name, rule, value, hint))
-    if value < minimum or (maximum is not None and value > maximum):
+    count = int(value)
+    if count < minimum or (maximum is not None and count > maximum):
         raise ValueError(_message(name, rule, value, hint))
-    return int(value)
+    return count
 
 
 def check_real(
@@ -38,10 +39,11 @@ def check_real(
     rule = f"a number {lower}" + (f" and <= {maximum:g}" if np.isfinite(maximum) else "")
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(_message(name, rule, value, hint))
-    below = value <= minimum if open_minimum else value < minimum
-    if not np.isfinite(value) or below or value > maximum:
+    number = float(value)
+    below = number <= minimum if open_minimum else number < minimum
+    if not np.isfinite(number) or below or number > maximum:
         raise ValueError(_message(name, rule, value, hint))
-    return float(value)
+    return number
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...], *, hint: str = "") -> str:

@@ -1,1 +1,25 @@
-"""(to be described)"""
+"""The scikit-learn classes: orchestration only."""
+
+from polyfold.estimators._baselines import (
+    BootstrapKernelPCA,
+    MonolithicKernelPCA,
+    PartitionKernelPCA,
+    RandomKernelPCA,
+)
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
+from polyfold.estimators._bootstrap_clustering import BootstrapClustering
+from polyfold.estimators._embedding import KernelEmbedding
+from polyfold.estimators._modular_kernel_pca import ModularKernelPCA
+from polyfold.estimators._nonredundant import NonRedundantEmbedding
+
+__all__ = [
+    "BootstrapClustering",
+    "BootstrapKernelPCA",
+    "KernelEmbedding",
+    "ModularKernelPCA",
+    "MonolithicKernelPCA",
+    "MultilayerBootstrapNetwork",
+    "NonRedundantEmbedding",
+    "PartitionKernelPCA",
+    "RandomKernelPCA",
+]

@@ -56,9 +56,9 @@ class KernelColumns:
     def metric(self) -> NDArray:
         """Return A with A A' = pinv(K) over the landmarks, computed in double precision."""
         # Below the cut the features carry only rounding: of the kernel values (single precision) or of eigh.
-        eps = np.finfo(np.float64).eps * self.width
-        cut = 4 * np.finfo(np.float32).eps if self.landmarks.dtype == np.float32 else eps
-        return inverse_square_root(self.transform(self.landmarks.astype(np.float64)), cut=cut)
+        single = self.landmarks.dtype == np.float32
+        cut = 4 * np.finfo(np.float32).eps if single else self.width * np.finfo(np.float64).eps
+        return inverse_square_root(self.transform(self.landmarks.astype(np.float64)), cut=float(cut))
 
 
 @dataclass(frozen=True)

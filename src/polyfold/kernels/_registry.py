@@ -52,7 +52,8 @@ def as_kernel(kernel: Any) -> Kernel | OperatorKernel:
     if isinstance(kernel, str) and kernel in KERNELS:
         return KERNELS[kernel]()
     if callable(kernel):
-        return CallableKernel(kernel)
+        function: Any = kernel
+        return CallableKernel(function)
     raise ValueError(
         f"kernel must be one of {', '.join(map(repr, KERNELS))}, a kernel object or a callable, got {kernel!r}."
     )

@@ -1,1 +1,19 @@
-"""(to be described)"""
+"""Scores on finished representations; they see arrays, never estimators."""
+
+from polyfold.metrics._clustering import clustering_accuracy, nmi
+from polyfold.metrics._distance_correlation import distance_correlation, module_correlation, module_fidelity
+from polyfold.metrics._loss import inner_product_loss, modular_loss
+from polyfold.metrics._retrieval import retrieval_precision
+from polyfold.metrics._retrieval_curve import average_accuracy_curve
+
+__all__ = [
+    "average_accuracy_curve",
+    "clustering_accuracy",
+    "distance_correlation",
+    "inner_product_loss",
+    "modular_loss",
+    "module_correlation",
+    "module_fidelity",
+    "nmi",
+    "retrieval_precision",
+]

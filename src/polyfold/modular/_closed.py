@@ -80,10 +80,10 @@ def _feasible_waterfill(d: NDArray, M: int, H: int, lam: float) -> tuple[Allocat
 def _grouped_if_balanced(
     d: NDArray, M: int, H: int, lam: float, allocation: Allocation, rng: np.random.RandomState
 ) -> NDArray | None:
-    """Grouped construction where the copies split into groups of equal sums, else None."""
+    """Group where the copies split into groups of equal sums; None where they do not."""
     q, p = allocation.saturated, allocation.active
     groups: Groups = [[j] for j in range(q)]
-    if H > q:
+    if q < H:
         n = allocation.copies[q:p]
         dealt = balance(deal(n, H - q, M), n, float(M), M)
         groups += [[q + j for j in group] for group in dealt]
@@ -126,7 +126,7 @@ def _grouped_and_merged(
     # All directions in groups of equal sums, or full directions alone and equal numbers of copies elsewhere.
     even = balance(deal(d, H, M), d, float(d.sum()) / H, M)
     alone: Groups = [[j] for j in range(q)]
-    if H > q:
+    if q < H:
         n = allocation.copies[q:p]
         alone += [[q + j for j in group] for group in balance(deal(n, H - q, M), n, float(M), M)]
     starts = [even, alone]

@@ -154,7 +154,8 @@ def _best_run(
         return value if np.isfinite(value) else np.inf
 
     rate = min(rates, key=lambda r: loss(_advance(run(r), PILOT))) if len(rates) > 1 else rates[0]
-    curve, best, lowest, converged, gained = [], np.empty(0), np.inf, False, 0
+    curve: list[float] = []
+    best, lowest, converged, gained = np.empty(0), np.inf, False, 0
     for epoch, W in zip(track(range(max_iter), "epochs"), run(rate), strict=False):
         curve.append(loss(W))
         if curve[-1] < lowest * (1 - tol):

@@ -27,7 +27,7 @@ FEATURE_MAPS = ("auto", "exact", "nystroem", "fourier")
 
 
 def choose_feature_map(kernel: Kernel, n_samples: int, n_features: int, rank: int) -> str:
-    """What ``feature_map="auto"`` means: exact where it is cheap, Nyström beyond."""
+    """Return what ``feature_map="auto"`` stands for: exact where it is cheap, Nyström beyond."""
     if isinstance(kernel, Precomputed):
         return "exact"
     if isinstance(kernel, Linear) and n_features <= min(n_samples, 2 * rank):
@@ -91,7 +91,10 @@ class SpectrumBuilder:
             return True
         if self.feature_map == "nystroem":
             return X.shape[0] >= self.rank
-        return self.feature_map == "auto" and choose_feature_map(self.kernel, *X.shape, self.rank) != "exact"
+        return self.feature_map == "auto" and self._automatic(X) != "exact"
+
+    def _automatic(self, X: Any) -> str:
+        return choose_feature_map(self.kernel, X.shape[0], X.shape[1], self.rank)
 
     def _choose(self, X: Any) -> PointFeatures:
         if not isinstance(self.feature_map, str):
@@ -99,7 +102,7 @@ class SpectrumBuilder:
         rng, kernel = np.random.RandomState(self.seed), self.kernel.resolve(X)
         if self.feature_map == "fourier":
             return fourier_features(kernel, X.shape[1], self.rank, rng)
-        if self.feature_map == "auto" and choose_feature_map(kernel, *X.shape, self.rank) == "identity":
+        if self.feature_map == "auto" and self._automatic(X) == "identity":
             return IdentityFeatures(X.shape[1])
         rows = np.sort(rng.choice(X.shape[0], size=min(self.rank, X.shape[0]), replace=False))
         return KernelColumns(kernel, X[rows])

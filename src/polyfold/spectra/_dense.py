@@ -35,7 +35,8 @@ def spectrum_from_kernel(kernel: Kernel, X: Any, rank: int) -> Spectrum:
     if isinstance(kernel, Precomputed):
         check_positive_semidefinite(d[-1], d[0], X.dtype)
     eps = np.finfo(np.float32 if X.dtype == np.float32 else np.float64).eps
-    keep = d[:rank] > max(d[0] * K.shape[0] * eps, 0.0)
+    # Rounding is relative to the kernel before centring: constant data must come out empty.
+    keep = d[:rank] > max(d[0], float(np.abs(K).max())) * K.shape[0] * eps
     d, U = d[:rank][keep], U[:, :rank][:, keep]
     return Spectrum(
         eigenvalues=d,

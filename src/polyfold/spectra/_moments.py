@@ -61,7 +61,10 @@ def spectrum_from_moments(features: PointFeatures, metric: NDArray | None, momen
     scatter = moments.scatter()
     gram = scatter if metric is None else metric.T @ scatter @ metric
     d, V = eigh_descending((gram + gram.T) / 2)
-    keep = d[:rank] > d[0] * d.size * np.finfo(np.float64).eps
+    mean = moments.mean() if metric is None else moments.mean() @ metric
+    # Rounding is relative to the features before centring: constant data must come out empty.
+    scale = max(d[0], moments.count * float(mean @ mean))
+    keep = d[:rank] > scale * d.size * np.finfo(np.float64).eps
     V = V[:, :rank][:, keep]
     return Spectrum(
         eigenvalues=d[:rank][keep],

@@ -50,7 +50,7 @@ class ExtendedCoordinates:
         if operator.interpolates:
             return image
         share = 1 - extension.times[:, None] * (operator.flip - self.eigenvalues)
-        return image / np.maximum(share, _LOWEST_SHARE)
+        return extension.settle(image / np.maximum(share, _LOWEST_SHARE), self.functions)
 
     def metric(self) -> None:
         """Return None: the functions are scaled by the spectrum's read-out."""
@@ -123,7 +123,7 @@ def _factor_top(C: NDArray, Q: NDArray, rank: int) -> tuple[NDArray, NDArray]:
 
 def _inverse_top(operator: GraphOperator, Q: NDArray, rank: int) -> tuple[NDArray, NDArray]:
     """Smallest eigenpairs of the cost by a sparse LU: the flip would make them all alike."""
-    cost = operator.cost
+    cost: Any = operator.cost
     shift = 1e-9 * float(cost.diagonal().mean())
     shifted = sp.csc_matrix(cost + shift * sp.eye_array(cost.shape[0], format="csr"))
     lu = splu(shifted, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})

@@ -1,0 +1,170 @@
+"""One classifier per module, and their vote."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from polyfold._validation import check_choice
+
+__all__ = ["ModularClassifier"]
+
+
+class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Classify by the vote of one classifier per module [Reeve2018]_.
+
+    Parameters
+    ----------
+    representation : estimator
+        A modular representation with `transform_modules`, such as :class:`polyfold.ModularKernelPCA`. A copy is
+        fitted; wrap a fitted one in scikit-learn's ``FrozenEstimator`` to keep it as it is.
+    estimator : classifier, default=None
+        Fitted to every module; None is a 5-nearest-neighbours classifier.
+    voting : {"hard", "soft"}, default="hard"
+        Most frequent class, ties broken by the mean probability where there is one; or highest mean probability.
+    n_jobs : int, default=None
+        Modules fitted and asked in parallel threads.
+
+    Attributes
+    ----------
+    representation_ : estimator
+    estimators_ : list of classifiers
+        One per module, on encoded labels.
+    classes_ : ndarray
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import polyfold as pf
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> modules = pf.ModularKernelPCA(5, 8, diversity=0.9, random_state=0)
+    >>> model = pf.ModularClassifier(modules).fit(X[:1000], y[:1000])
+    >>> model.score(X[1000:], y[1000:]) > 0.9
+    True
+    """
+
+    def __init__(self, representation: Any, estimator: Any = None, *, voting: str = "hard", n_jobs: int | None = None):
+        self.representation = representation
+        self.estimator = estimator
+        self.voting = voting
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit the representation, then one classifier per module.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self : object
+        """
+        check_choice("voting", self.voting, ("hard", "soft"))
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self._encoder = LabelEncoder().fit(y)
+        self.classes_ = self._encoder.classes_
+        self.representation_ = clone(self.representation).fit(X, None)
+        estimator = KNeighborsClassifier(min(5, X.shape[0])) if self.estimator is None else self.estimator
+        if self.voting == "soft" and not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"estimator must have predict_proba with voting='soft', got {estimator!r}; use voting='hard'."
+            )
+        labels = self._encoder.transform(y)
+        modules = self.representation_.transform_modules(X)
+        self.estimators_ = Parallel(self.n_jobs, prefer="threads")(
+            delayed(clone(estimator).fit)(Z, labels) for Z in modules
+        )
+        return self
+
+    def predict(self, X: Any) -> NDArray:
+        """Return the class that the modules agree on.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n,)
+        """
+        winners = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[winners]
+
+    def predict_proba(self, X: Any) -> NDArray:
+        """Return the share of votes (hard) or the mean probability (soft) of every class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n, n_classes)
+            With hard voting, shares that differ by less than 1e-6 are ties, ordered by mean probability.
+        """
+        modules = self._modules(X)
+        has_probabilities = all(hasattr(e, "predict_proba") for e in self.estimators_)
+        mean = self._mean_probability(modules) if has_probabilities else np.zeros((modules.shape[1], self._n_classes()))
+        if self.voting == "soft":
+            return mean
+        votes = self._votes(modules)
+        if not has_probabilities:
+            return votes
+        # Far below one vote of any number of modules: it decides ties and nothing else.
+        return (1 - 1e-6) * votes + 1e-6 * mean
+
+    def module_scores(self, X: Any, y: ArrayLike) -> NDArray:
+        """Return the accuracy of every module's own classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_modules,)
+        """
+        labels = np.asarray(y)
+        predictions = self._predictions(self._modules(X))
+        return np.mean(self.classes_[predictions] == labels, axis=1)
+
+    def _n_classes(self) -> int:
+        return len(self.classes_)
+
+    def _modules(self, X: Any) -> NDArray:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return self.representation_.transform_modules(X)
+
+    def _each(self, method: str, modules: NDArray) -> list[NDArray]:
+        return Parallel(self.n_jobs, prefer="threads")(
+            delayed(getattr(estimator, method))(Z) for estimator, Z in zip(self.estimators_, modules, strict=True)
+        )
+
+    def _predictions(self, modules: NDArray) -> NDArray:
+        return np.array(self._each("predict", modules))
+
+    def _mean_probability(self, modules: NDArray) -> NDArray:
+        return np.mean(self._each("predict_proba", modules), axis=0)
+
+    def _votes(self, modules: NDArray) -> NDArray:
+        predictions = self._predictions(modules)
+        return np.mean(predictions[:, :, None] == np.arange(self._n_classes()), axis=0)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,128 @@
+"""λ by validation, at the cost of one spectrum per fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array, indexable
+
+from polyfold._progress import track
+from polyfold.ensembles._classifier import ModularClassifier
+from polyfold.ensembles._neighbors import ModularNeighbors
+from polyfold.metrics import retrieval_precision
+
+__all__ = ["DiversitySelection", "select_diversity"]
+
+DEFAULT_GRID = (0.0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995, 0.999)
+
+
+@dataclass(frozen=True)
+class DiversitySelection:
+    """The curve of validation scores over λ.
+
+    Parameters
+    ----------
+    best_diversity : float
+        λ of the highest mean score.
+    grid : ndarray of shape (g,)
+    scores : ndarray of shape (g, folds)
+    """
+
+    best_diversity: float
+    grid: NDArray
+    scores: NDArray
+
+    @property
+    def mean(self) -> NDArray:
+        """Mean score of every λ, shape (g,)."""
+        return self.scores.mean(axis=1)
+
+    @property
+    def std(self) -> NDArray:
+        """Spread of the folds' scores for every λ, shape (g,)."""
+        return self.scores.std(axis=1)
+
+
+def select_diversity(
+    model: Any,
+    X: Any,
+    y: ArrayLike | None = None,
+    *,
+    grid: Sequence[float] = DEFAULT_GRID,
+    cv: Any = 3,
+    scoring: str | Callable[..., float] | None = None,
+) -> DiversitySelection:
+    """Choose λ on validation data; every fold fits one spectrum, whatever the grid.
+
+    Parameters
+    ----------
+    model : ModularKernelPCA
+        Or any representation with `diversity_path`. Not changed.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), default=None
+        Classes; without them neighbours are retrieved.
+    grid : sequence of float, default=(0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995, 0.999)
+    cv : int, splitter or iterable, default=3
+        As in scikit-learn; an integer means stratified folds where `y` is given.
+    scoring : {"retrieval", "accuracy"} or callable, default=None
+        "retrieval": share of the 10 nearest neighbours in the original space that the modules find. "accuracy": of
+        the vote of 5-nearest-neighbours classifiers. A callable gets ``(model, X_train, X_test, y_train, y_test)``
+        with a fitted model. None picks "accuracy" where `y` is given, else "retrieval".
+
+    Returns
+    -------
+    selection : DiversitySelection
+
+    Examples
+    --------
+    >>> import polyfold as pf
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> selection = pf.select_diversity(pf.ModularKernelPCA(4, 5, random_state=0), X[:300], grid=[0.0, 0.99], cv=2)
+    >>> selection.best_diversity
+    0.99
+    """
+    X, y = indexable(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]), y)
+    y = None if y is None else np.asarray(y)
+    score = _scorer(scoring, y)
+    grid = [float(diversity) for diversity in grid]
+    if not grid:
+        raise ValueError("grid must hold at least one diversity, got none.")
+    folds = list(check_cv(cv, y, classifier=y is not None).split(X, y))
+    scores = np.empty((len(grid), len(folds)))
+    for fold, (train, test) in enumerate(track(folds, "folds")):
+        parts = (X[train], X[test], *((None, None) if y is None else (y[train], y[test])))
+        fitted = clone(model).fit(parts[0])
+        scores[:, fold] = [score(candidate, *parts) for candidate in fitted.diversity_path(grid)]
+    return DiversitySelection(grid[int(np.argmax(scores.mean(axis=1)))], np.array(grid), scores)
+
+
+def _scorer(scoring: str | Callable[..., float] | None, y: NDArray | None) -> Callable[..., float]:
+    if callable(scoring):
+        return scoring
+    name = scoring or ("retrieval" if y is None else "accuracy")
+    if name == "accuracy" and y is None:
+        raise ValueError("scoring='accuracy' needs y, got None; pass the classes or use scoring='retrieval'.")
+    scorers = {"retrieval": _retrieval_score, "accuracy": _accuracy_score}
+    if name not in scorers:
+        raise ValueError(f"scoring must be one of 'retrieval', 'accuracy' or a callable, got {scoring!r}.")
+    return scorers[name]
+
+
+def _retrieval_score(model: Any, X_train: Any, X_test: Any, y_train: Any, y_test: Any) -> float:
+    k = min(10, X_train.shape[0])
+    truth = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X_train).kneighbors(X_test, return_distance=False)
+    index = ModularNeighbors(FrozenEstimator(model), n_neighbors=k).fit(X_train)
+    return retrieval_precision(index.kneighbors(X_test, return_distance=False), truth)
+
+
+def _accuracy_score(model: Any, X_train: Any, X_test: Any, y_train: Any, y_test: Any) -> float:
+    return float(ModularClassifier(FrozenEstimator(model)).fit(X_train, y_train).score(X_test, y_test))

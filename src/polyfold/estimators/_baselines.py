@@ -1,0 +1,126 @@
+"""The modular representations that modular kernel PCA is compared with [Reeve2018, Sec. 6.2]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyfold.estimators._modules import ModularTransformer
+from polyfold.modular import bootstrap_maps, partition_maps, random_maps
+
+__all__ = ["BootstrapKernelPCA", "MonolithicKernelPCA", "PartitionKernelPCA", "RandomKernelPCA"]
+
+
+class _Baseline(ModularTransformer):
+    """Constructor shared by the baselines."""
+
+    def __init__(
+        self,
+        n_modules: int = 15,
+        n_components: int = 20,
+        *,
+        kernel: Any = "rbf",
+        feature_map: Any = "auto",
+        rank: int = 1000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_modules = n_modules
+        self.n_components = n_components
+        self.kernel = kernel
+        self.feature_map = feature_map
+        self.rank = rank
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+
+class PartitionKernelPCA(_Baseline):
+    """Deal the top M·H kernel principal components at random, H to a module.
+
+    Parameters
+    ----------
+    n_modules : int, default=15
+    n_components : int, default=20
+        Dimensions of every module.
+    kernel : str, kernel object or callable, default="rbf"
+    feature_map : {"auto", "exact", "nystroem", "fourier"} or features, default="auto"
+    rank : int, default=1000
+        Landmarks, random features, or directions kept.
+    random_state : int, RandomState or None, default=None
+    n_jobs : int, default=None
+        Threads of BLAS; None leaves its own setting.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_modules, n_components, k)
+        Maps of the modules on the first k coordinates of the spectrum.
+    eigenvalues_ : ndarray of shape (r,)
+    spectrum_ : Spectrum
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+        Where `X` has column names that are strings.
+    """
+
+    def _maps(self, X: Any) -> NDArray:
+        return partition_maps(self.spectrum_.rank, self.n_modules, self.n_components, self._rng())
+
+
+class RandomKernelPCA(_Baseline):
+    """Project the empirical kernel map onto random directions of unit length.
+
+    Parameters and attributes are those of :class:`PartitionKernelPCA`.
+    """
+
+    def _maps(self, X: Any) -> NDArray:
+        return random_maps(self.spectrum_.rank, self.n_modules, self.n_components, self._rng())
+
+
+class BootstrapKernelPCA(_Baseline):
+    """Fit kernel PCA to a bootstrap sample per module: bagging of representations.
+
+    Parameters and attributes are those of :class:`PartitionKernelPCA`.
+    """
+
+    def _maps(self, X: Any) -> NDArray:
+        coordinates = self.spectrum_.coordinates(X)
+        maps, self.offsets_ = bootstrap_maps(coordinates, self.n_modules, self.n_components, self._rng())
+        return maps
+
+    def _check_incremental(self) -> bool:
+        raise AttributeError("partial_fit cannot draw bootstrap samples of rows that are not kept; use fit.")
+
+
+class MonolithicKernelPCA(_Baseline):
+    """Keep the top kernel principal components in one piece.
+
+    Parameters and attributes are those of :class:`PartitionKernelPCA`, but for `n_components`, which comes first
+    (default 300), and `n_modules` (default 1): the piece has ``n_modules * n_components`` dimensions, so that the
+    settings of a modular representation carry over.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 300,
+        *,
+        n_modules: int = 1,
+        kernel: Any = "rbf",
+        feature_map: Any = "auto",
+        rank: int = 1000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        super().__init__(
+            n_modules,
+            n_components,
+            kernel=kernel,
+            feature_map=feature_map,
+            rank=rank,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+
+    def _maps(self, X: Any) -> NDArray:
+        width = self.n_modules * self.n_components
+        return np.eye(width, min(width, self.spectrum_.rank))[None]

@@ -1,0 +1,97 @@
+"""The plain spectral embedding of any kernel."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyfold._linalg import blas_threads
+from polyfold._validation import check_count
+from polyfold.estimators._spectral import SpectralEstimator
+
+__all__ = ["KernelEmbedding"]
+
+
+class KernelEmbedding(SpectralEstimator):
+    r"""Embed points by the top eigenvectors of a centred kernel: kernel PCA, with new points.
+
+    .. math:: \min_{\varphi} \frac{1}{N^2} \sum_{i,j} (\varphi(x_i) \cdot \varphi(x_j) - k(x_i, x_j))^2
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimensions of the embedding.
+    kernel : str, kernel object or callable, default="rbf"
+        See :mod:`polyfold.kernels`; graph kernels such as ``"laplacian_eigenmaps"`` included.
+    feature_map : {"auto", "exact", "nystroem", "fourier"} or features, default="auto"
+        How a kernel of two points is made tractable; "auto" is exact up to ``2 * rank`` points.
+    rank : int, default=1000
+        Landmarks, random features, or directions kept.
+    random_state : int, RandomState or None, default=None
+    n_jobs : int, default=None
+        Threads of BLAS; None leaves its own setting.
+
+    Attributes
+    ----------
+    spectrum_ : Spectrum
+    eigenvalues_ : ndarray
+        Of the centred kernel matrix, descending.
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+        Where `X` has column names that are strings.
+
+    Examples
+    --------
+    >>> import polyfold as pf
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data
+    >>> pf.KernelEmbedding(n_components=2, random_state=0).fit_transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "rbf",
+        feature_map: Any = "auto",
+        rank: int = 1000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.feature_map = feature_map
+        self.rank = rank
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def transform(self, X: Any) -> NDArray:
+        """Return the coordinates of old or new points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+
+        Returns
+        -------
+        Z : ndarray of shape (n, n_components)
+            Columns beyond the rank of the kernel are zero.
+        """
+        X = self._validate_fitted(X)
+        kept = min(self.n_components, self.spectrum_.rank)
+        with blas_threads(self.n_jobs):
+            return self.spectrum_.coordinates(X, np.eye(kept, self.n_components))
+
+    def _solve(self, X: Any) -> Self:
+        self._n_features_out = self.n_components
+        return self
+
+    def _directions(self) -> int:
+        return self.n_components
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_count("n_components", self.n_components)

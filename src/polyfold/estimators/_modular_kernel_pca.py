@@ -1,0 +1,260 @@
+"""Modular kernel PCA: M diverse modules of one kernel."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from polyfold._validation import check_choice, check_count, check_real
+from polyfold.estimators._modules import ModularTransformer
+from polyfold.modular import (
+    ModularSolution,
+    bound_of,
+    solve_adam,
+    solve_closed,
+    solve_stochastic,
+    solve_sweeps,
+    waterfill,
+)
+
+__all__ = ["ModularKernelPCA"]
+
+SPECTRAL_SOLVERS = {"closed": solve_closed, "mbm": solve_sweeps, "adam": solve_adam}
+DATA_SOLVERS = ("sgd", "drop-module")
+
+
+class ModularKernelPCA(ModularTransformer):
+    r"""Learn M complementary kernel PCA modules of H dimensions [Reeve2018]_.
+
+    .. math::
+        \min_{\varphi_1 \dots \varphi_M} \frac{1 - \lambda}{M} \sum_m L(\varphi_m) + \lambda L(\bar\varphi), \qquad
+        L(\varphi) = \frac{1}{N^2} \sum_{i,j} (\varphi(x_i) \cdot \varphi(x_j) - k(x_i, x_j))^2
+
+    where the composite :math:`\bar\varphi` stacks all modules, scaled by :math:`1/\sqrt{M}`. λ = 0 gives M times
+    the same kernel PCA, λ = 1 modules that only together preserve the kernel.
+
+    Parameters
+    ----------
+    n_modules : int, default=15
+        M, the number of modules.
+    n_components : int, default=20
+        H, the dimensions of every module.
+    diversity : float, default=0.99
+        λ in [0, 1]. Retrieval likes values near 1, classifiers often 0.5 to 0.99;
+        :func:`polyfold.select_diversity` finds one. At λ = 1 the optimum is not unique and the limit of the
+        optima for λ → 1 is taken. Beyond 1 the loss has no minimum.
+    kernel : str, kernel object or callable, default="rbf"
+        A name or object of :mod:`polyfold.kernels`, a function of two matrices of rows, or "precomputed".
+        The Gaussian takes γ from the mean distance of the data unless given.
+    feature_map : {"auto", "exact", "nystroem", "fourier"} or features, default="auto"
+        How the kernel is made tractable. "auto" is exact up to ``2 * rank`` points and Nyström beyond;
+        fitted features of :mod:`polyfold.kernels` are used as they are.
+    rank : int, default=1000
+        R: landmarks, random features, or directions kept.
+    solver : {"closed", "mbm", "adam", "sgd", "drop-module"}, default="closed"
+        "closed" is the global optimum wherever a fusion frame exists (see ``loss_gap_``), in milliseconds.
+        The others are the paper's algorithm and its rivals, for comparison.
+    max_iter : int, default=500
+        Epochs of the iterative solvers.
+    tol : float, default=1e-7
+        Relative fall of the loss below which they stop.
+    random_state : int, RandomState or None, default=None
+        Seed of the landmarks and of the frame; every seed gives an equally good, different set of modules.
+    n_jobs : int, default=None
+        Threads of BLAS; None leaves its own setting.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_modules, n_components, k)
+        Maps of the modules on the first k = min(rank, n_modules * n_components) coordinates of the spectrum.
+    eigenvalues_ : ndarray of shape (r,)
+        Of the centred kernel matrix, descending.
+    allocation_ : ndarray of shape (k,)
+        How many modules' worth of every direction the modules hold together.
+    loss_ : float
+        The modular loss reached.
+    loss_bound_ : float
+        Lower bound of the modular loss over all modules.
+    loss_gap_ : float
+        ``(loss_ - loss_bound_) / loss_bound_``: zero at a proven global optimum.
+    loss_curve_ : list of float
+        Loss after every epoch; one entry for the closed form.
+    n_iter_ : int
+        Number of epochs; one for the closed form.
+    spectrum_ : Spectrum
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+        Where `X` has column names that are strings.
+
+    Notes
+    -----
+    Time O(N R (D + R) + R³), memory O(R² + a block of rows) for `fit`. Modules cost milliseconds on top, so
+    `remix` and `diversity_path` explore without touching the data again.
+
+    References
+    ----------
+    .. [Reeve2018] Reeve, Mu, Brown: Modular Dimensionality Reduction. ECML PKDD 2018.
+
+    Examples
+    --------
+    >>> import polyfold as pf
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> model = pf.ModularKernelPCA(5, 8, diversity=0.9, random_state=0).fit(X)
+    >>> model.transform_modules(X).shape
+    (5, 1797, 8)
+    >>> bool(model.loss_gap_ < 1e-9)
+    True
+    """
+
+    def __init__(
+        self,
+        n_modules: int = 15,
+        n_components: int = 20,
+        *,
+        diversity: float = 0.99,
+        kernel: Any = "rbf",
+        feature_map: Any = "auto",
+        rank: int = 1000,
+        solver: str = "closed",
+        max_iter: int = 500,
+        tol: float = 1e-7,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_modules = n_modules
+        self.n_components = n_components
+        self.diversity = diversity
+        self.kernel = kernel
+        self.feature_map = feature_map
+        self.rank = rank
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def remix(
+        self, *, diversity: float | None = None, n_modules: int | None = None, n_components: int | None = None
+    ) -> Self:
+        """Return another fitted model from the same spectrum, without touching the data.
+
+        Parameters
+        ----------
+        diversity : float, default=None
+        n_modules : int, default=None
+        n_components : int, default=None
+            What to change; None keeps the value of this model.
+
+        Returns
+        -------
+        model : ModularKernelPCA
+        """
+        check_is_fitted(self, "spectrum_")
+        changes = {"diversity": diversity, "n_modules": n_modules, "n_components": n_components}
+        other = clone(self).set_params(**{name: value for name, value in changes.items() if value is not None})
+        other._check_parameters()
+        if other.solver in DATA_SOLVERS:
+            raise ValueError(
+                f"remix needs a solver that works on the spectrum alone ('closed', 'mbm' or 'adam'), "
+                f"got solver={other.solver!r}; set the solver and fit, or call fit with the new parameters."
+            )
+        for name in ("n_features_in_", "feature_names_in_", "spectrum_", "eigenvalues_", "_seeds"):
+            if hasattr(self, name):
+                setattr(other, name, getattr(self, name))
+        if hasattr(self, "_builder"):
+            other._builder = copy(self._builder)
+        return other._solve(None)
+
+    def diversity_path(self, grid: Iterable[float]) -> list[Self]:
+        """Return the fitted models for every λ in `grid`, all from this model's spectrum.
+
+        Parameters
+        ----------
+        grid : iterable of float
+
+        Returns
+        -------
+        models : list of ModularKernelPCA
+        """
+        return [self.remix(diversity=diversity) for diversity in grid]
+
+    def _maps(self, X: Any) -> NDArray:
+        d = self.eigenvalues_
+        solution = self._solution(X)
+        k = solution.factors.shape[2]
+        self.allocation_ = solution.allocation
+        self.n_iter_ = max(1, len(solution.loss_curve))
+        maps = solution.factors / np.sqrt(d[:k])
+        self.components_ = maps
+        self.loss_ = self._loss(self.diversity)
+        self.loss_bound_ = self._bound()
+        floor = max(self.loss_bound_, np.finfo(np.float64).eps * self.spectrum_.energy / self._pairs())
+        self.loss_gap_ = max(self.loss_ - self.loss_bound_, 0.0) / floor if floor > 0 else 0.0
+        self.loss_curve_ = [loss / self._pairs() for loss in solution.loss_curve] or [self.loss_]
+        if not solution.converged:
+            warnings.warn(
+                f"solver={self.solver!r} stopped after max_iter={self.max_iter} epochs with relative gap "
+                f"{self.loss_gap_:.3g} to the lower bound and tol={self.tol:g}; raise max_iter, or use "
+                "solver='closed'.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return maps
+
+    def _solution(self, X: Any) -> ModularSolution:
+        problem = (self.eigenvalues_, self.n_modules, self.n_components, self.diversity, self._rng())
+        if self.solver == "closed" or self.eigenvalues_.size == 0:
+            return solve_closed(*problem)
+        if self.solver in SPECTRAL_SOLVERS:
+            return SPECTRAL_SOLVERS[self.solver](*problem, max_iter=self.max_iter, tol=self.tol)
+        coordinates = self.spectrum_.coordinates(X)
+        drop = self.solver == "drop-module"
+        return solve_stochastic(*problem, coordinates, drop=drop, max_iter=self.max_iter, tol=self.tol)
+
+    def _bound(self) -> float:
+        d = self.eigenvalues_[: self.n_modules * self.n_components]
+        if d.size == 0:
+            return self.spectrum_.energy / self._pairs()
+        allocation = waterfill(d, self.n_modules, self.n_components, self.diversity)
+        return bound_of(d, allocation, self.n_modules, self.diversity, self.spectrum_.energy) / self._pairs()
+
+    def _check_incremental(self) -> bool:
+        if self.solver in DATA_SOLVERS:
+            raise AttributeError(
+                f"partial_fit needs a solver that works on the spectrum alone ('closed', 'mbm' or 'adam'), "
+                f"got solver={self.solver!r}; use fit."
+            )
+        return super()._check_incremental()
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_diversity(self.diversity)
+        check_choice("solver", self.solver, (*SPECTRAL_SOLVERS, *DATA_SOLVERS))
+        check_count("max_iter", self.max_iter)
+        check_real("tol", self.tol, minimum=0)
+        if self.solver == "drop-module" and self.diversity == 0:
+            raise ValueError(
+                "diversity must be > 0 with solver='drop-module', got 0: the probability of keeping a module would "
+                "be zero; use solver='closed'."
+            )
+
+
+def check_diversity(diversity: float) -> float:
+    """Return λ in [0, 1], or raise with the reason for the bound."""
+    return check_real(
+        "diversity",
+        diversity,
+        minimum=0,
+        maximum=1,
+        hint="beyond 1 the modular loss is unbounded below (Theorem 1 of Reeve and Brown 2015), below 0 it rewards "
+        "equal modules",
+    )

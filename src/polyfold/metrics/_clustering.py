@@ -1,0 +1,55 @@
+"""Scores of clusterings against known classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
+
+__all__ = ["clustering_accuracy", "nmi"]
+
+
+def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Share of points in the right class under the best one-to-one matching of clusters and classes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+    y_pred : array-like of shape (n,)
+
+    Returns
+    -------
+    accuracy : float in [0, 1]
+
+    Examples
+    --------
+    >>> from polyfold.metrics import clustering_accuracy
+    >>> clustering_accuracy(["a", "a", "b"], [1, 1, 0])
+    1.0
+    """
+    table = np.asarray(contingency_matrix(y_true, y_pred))
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    return float(table[rows, columns].sum() / table.sum())
+
+
+def nmi(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Mutual information of clusters and classes over the geometric mean of their entropies.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+    y_pred : array-like of shape (n,)
+
+    Returns
+    -------
+    nmi : float in [0, 1]
+
+    Examples
+    --------
+    >>> from polyfold.metrics import nmi
+    >>> nmi([0, 0, 1, 1], [1, 1, 0, 0])
+    1.0
+    """
+    return float(normalized_mutual_info_score(y_true, y_pred, average_method="geometric"))
