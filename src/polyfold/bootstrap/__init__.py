@@ -4,6 +4,7 @@ from polyfold.bootstrap._bottom import DenseBottom, PrecomputedBottom, SparseBot
 from polyfold.bootstrap._checkpoint import Checkpoint, fingerprint
 from polyfold.bootstrap._choose import choose_bottom
 from polyfold.bootstrap._draws import Draw, decaying_sizes
+from polyfold.bootstrap._kernel import SharedCenters
 from polyfold.bootstrap._matching import shared_centers
 from polyfold.bootstrap._network import Network, fit_network
 from polyfold.bootstrap._output import Output, fit_output
@@ -15,6 +16,7 @@ __all__ = [
     "Network",
     "Output",
     "PrecomputedBottom",
+    "SharedCenters",
     "SparseBottom",
     "choose_bottom",
     "decaying_sizes",

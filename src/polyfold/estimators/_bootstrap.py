@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import os
 import warnings
 from numbers import Integral
@@ -35,13 +36,13 @@ METRICS = ("euclidean", "cosine", "linear", "precomputed")
 
 
 class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Reduce dimensions by layers of random nearest-centre clusterings.
+    r"""Reduce dimensions by layers of random nearest-centre clusterings.
 
     Every layer holds V clusterings. A clustering draws k points as its centres and some of the features, and
     replaces each point by the index of its nearest centre, its *code*. Two points are similar in a layer if they
     share many codes,
 
-    .. math:: s(x, y) = \\frac{1}{V} \\, \\#\\{ v : c_v(x) = c_v(y) \\},
+    .. math:: s(x, y) = \frac{1}{V} \, \#\{ v : c_v(x) = c_v(y) \},
 
     and the next layer, with fewer centres, clusters by that similarity. The output is the centred principal
     components of the codes of the last layer, so that inner products are the centred similarity.
@@ -314,7 +315,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return decaying_sizes(max(1, first), self.decay, self.n_classes)
 
     def _settings(self, X: Any, sizes: list[int]) -> dict[str, Any]:
-        """What a stored layer depends on."""
+        """Collect what a stored layer depends on."""
         return {
             "data": fingerprint(X),
             "sizes": sizes,
@@ -350,7 +351,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 def _check_list(layers: Any, n: int) -> list[int]:
     sizes = [check_count("first_layer", k, maximum=n - 1, hint=_identity_hint(n)) for k in layers]
-    if not sizes or any(b >= a for a, b in zip(sizes, sizes[1:], strict=False)):
+    if not sizes or any(b >= a for a, b in itertools.pairwise(sizes)):
         raise ValueError(f"first_layer must be a list of falling numbers of centres, got {list(layers)!r}.")
     return sizes
 

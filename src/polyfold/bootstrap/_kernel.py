@@ -1,0 +1,131 @@
+"""The similarity of a bootstrap network as a kernel for every solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from polyfold._validation import check_count
+from polyfold.bootstrap._checkpoint import fingerprint
+from polyfold.bootstrap._choose import choose_bottom
+from polyfold.bootstrap._draws import decaying_sizes
+from polyfold.bootstrap._matching import shared_centers
+from polyfold.bootstrap._network import fit_network
+from polyfold.kernels import Kernel
+
+__all__ = ["SharedCenters"]
+
+
+class SharedCenters(Kernel):
+    """Share of clusterings in which two points have the same nearest centre.
+
+    The kernel of a multilayer bootstrap network [Zhang2016]: positive semi-definite, because it is the mean over
+    clusterings of the inner products of indicator vectors, and one for equal points.
+
+    Parameters
+    ----------
+    layer : int, default=-1
+        Layer whose codes are compared; 0 is the first one.
+    n_classes : int, default=10
+    first_layer : float or int, default=0.5
+    decay : float, default=0.5
+    n_clusterings : int, default=400
+    feature_fraction : float, default=0.5
+    metric : {"euclidean", "cosine", "linear"}, default="euclidean"
+    neighbors : {"auto", "exact", "graph"} or int, default="auto"
+        All as in :class:`~polyfold.MultilayerBootstrapNetwork`.
+    random_state : int, RandomState or None, default=0
+        An integer, so that the kernel is one function wherever it is evaluated.
+    n_jobs : int or None, default=None
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from polyfold.bootstrap import SharedCenters
+    >>> X = load_iris().data
+    >>> kernel = SharedCenters(n_classes=3, n_clusterings=50).resolve(X)
+    >>> kernel(X[:2], X[:2]).diagonal()
+    array([1., 1.])
+    """
+
+    def __init__(
+        self,
+        layer: int = -1,
+        *,
+        n_classes: int = 10,
+        first_layer: float = 0.5,
+        decay: float = 0.5,
+        n_clusterings: int = 400,
+        feature_fraction: float = 0.5,
+        metric: str = "euclidean",
+        neighbors: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ):
+        self.layer = layer
+        self.n_classes = n_classes
+        self.first_layer = first_layer
+        self.decay = decay
+        self.n_clusterings = n_clusterings
+        self.feature_fraction = feature_fraction
+        self.metric = metric
+        self.neighbors = neighbors
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _resolve(self, X: Any) -> None:
+        """Fit the network whose codes are compared."""
+        X = _rows(X)
+        n = X.shape[0]
+        share = self.first_layer < 1
+        first = int(self.first_layer * n) if share else check_count("first_layer", self.first_layer, maximum=n - 1)
+        sizes = decaying_sizes(max(1, first), self.decay, self.n_classes)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        bottom = choose_bottom(
+            X, metric=self.metric, neighbors=self.neighbors, n_centers=sizes[0], reconstruction=0.0, seed=seed
+        )
+        self.network_ = fit_network(
+            X,
+            bottom,
+            sizes,
+            n_clusterings=self.n_clusterings,
+            feature_fraction=self.feature_fraction,
+            reconstruction=0.0,
+            seed=seed,
+            n_jobs=effective_n_jobs(self.n_jobs),
+        )
+
+    def __call__(self, X: Any, Y: Any) -> NDArray:
+        """Return the shares of all pairs of rows, shape (n, m)."""
+        left = self._codes(X)
+        right = left if Y is X else self._remembered_codes(Y)
+        return shared_centers(left, right) / self.n_clusterings
+
+    def _remembered_codes(self, Y: Any) -> NDArray:
+        """Codes of `Y`, kept from the last call: solvers compare block after block with the same rows."""
+        key = fingerprint(_rows(Y))
+        if getattr(self, "_last", (None, None))[0] != key:
+            self._last = (key, self._codes(Y))
+        return self._last[1]
+
+    def _codes(self, X: Any) -> NDArray:
+        if not hasattr(self, "network_"):
+            raise ValueError("SharedCenters depends on all of the data; call resolve(X) before evaluating it.")
+        network = self.network_
+        level = range(len(network.sizes))[self.layer]
+        rows = _rows(X)
+        if rows is getattr(network.bottom, "X", None):
+            return network.codes[level]
+        return network.encode(rows, level, n_jobs=effective_n_jobs(self.n_jobs))
+
+
+def _rows(X: Any) -> Any:
+    if sp.issparse(X):
+        return sp.csr_array(X)
+    X = np.asarray(X)
+    return np.ascontiguousarray(X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64))

@@ -1,0 +1,237 @@
+"""A small network in the place of a large model: unsupervised model compression [Zhang2016, app. D]."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    MetaEstimatorMixin,
+    TransformerMixin,
+    clone,
+    is_classifier,
+    is_clusterer,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from polyfold._validation import check_real
+from polyfold.ensembles._student import DropoutNetwork
+
+__all__ = ["Compressed"]
+
+
+def _compresses_clusters(self: Compressed) -> bool:
+    if is_clusterer(self.estimator):
+        return True
+    raise AttributeError(f"predict is for compressed clusterers, got {self.estimator!r}; use transform.")
+
+
+class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Teach a small network what a fitted transformer or clusterer does.
+
+    The student g minimises the squared error to the teacher's coordinates, or the cross-entropy to indicators of
+    its clusters,
+
+    .. math:: \min_g \sum_i \ell(g(x_i), t(x_i)),
+
+    and answers in its place. It is small, fast, and needs neither the teacher nor its training data.
+
+    Parameters
+    ----------
+    estimator : transformer or clusterer
+        The teacher. If it is fitted, it is used as it is; else a copy is fitted first.
+    student : estimator, "mlp", "torch" or None, default=None
+        Any scikit-learn regressor (or classifier, for clusterers). None and "mlp" mean scikit-learn's network with
+        two layers of 256 units; "torch" the paper's, two layers of 2048 units with dropout, sigmoid outputs for
+        clusters and linear ones for coordinates.
+    holdout : float, default=0.1
+        Share of the rows that the student does not see, on which its fidelity is measured.
+    random_state : int, RandomState or None, default=None
+        Of the held-out rows and the default students.
+
+    Attributes
+    ----------
+    student_ : estimator
+    fidelity_ : float
+        On the held-out rows: share of the teacher's variance that the student explains (R²), or share of rows given
+        the teacher's cluster.
+    classes_ : ndarray
+        The clusters, if the teacher is a clusterer.
+    n_features_in_ : int
+
+    Notes
+    -----
+    Bytes are divided by 255, other features are standardised (sparse ones scaled, not shifted), and coordinates are
+    standardised by one common scale, before the student sees them.
+
+    References
+    ----------
+    [Zhang2016]
+
+    Examples
+    --------
+    >>> from polyfold import Compressed
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.decomposition import PCA
+    >>> X = load_iris().data
+    >>> small = Compressed(PCA(2).fit(X), student=Ridge(alpha=1e-6), random_state=0).fit(X)
+    >>> round(small.fidelity_, 3)
+    1.0
+    """
+
+    def __init__(self, estimator: Any, student: Any = None, *, holdout: float = 0.1, random_state: Any = None):
+        self.estimator = estimator
+        self.student = student
+        self.holdout = holdout
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, target: Any = None) -> Self:
+        """Train the student.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+        target : array-like, optional
+            What the teacher says about the rows of `X`, if it is known already (such as ``embedding_``); else it is
+            asked.
+        """
+        check_real("holdout", self.holdout, minimum=0, maximum=0.9)
+        answers = self._ask(X, y) if target is None else np.asarray(target)
+        X = self._rows(X, reset=True)
+        if len(answers) != X.shape[0]:
+            raise ValueError(f"target must have one row per sample={X.shape[0]}, got {len(answers)}.")
+        rng = check_random_state(self.random_state)
+        self._learn_scales(X, answers)
+        seen, hidden = self._split(X.shape[0], rng)
+        self.student_ = self._student(rng).fit(self._scaled(X[seen]), self._lesson(answers[seen]))
+        self.fidelity_ = self._fidelity(X[hidden], answers[hidden])
+        return self
+
+    def transform(self, X: Any) -> NDArray:
+        """Coordinates of points as the student sees them, (n_samples, n_components)."""
+        check_is_fitted(self)
+        if is_clusterer(self.estimator):
+            raise AttributeError(f"transform is for compressed transformers, got {self.estimator!r}; use predict.")
+        return self._coordinates(self._rows(X, reset=False))
+
+    @available_if(_compresses_clusters)
+    def predict(self, X: Any) -> NDArray:
+        """Cluster of every point as the student sees it, (n_samples,)."""
+        check_is_fitted(self)
+        return self._clusters(self._rows(X, reset=False))
+
+    def _ask(self, X: Any, y: Any) -> NDArray:
+        """Take the answers of the teacher, fitted here on a copy if it is not yet."""
+        try:
+            check_is_fitted(self.estimator)
+        except NotFittedError:
+            teacher = clone(self.estimator)
+            if is_clusterer(teacher):
+                return np.asarray(teacher.fit_predict(X, y))
+            return np.asarray(teacher.fit_transform(X, y))
+        if not is_clusterer(self.estimator):
+            return np.asarray(self.estimator.transform(X))
+        if not hasattr(self.estimator, "predict"):
+            raise TypeError(
+                f"estimator must have predict once it is fitted, got {self.estimator!r}; pass it unfitted, or "
+                "pass target=estimator.labels_."
+            )
+        return np.asarray(self.estimator.predict(X))
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32, np.uint8],
+            ensure_min_samples=2 if reset else 1,
+        )
+
+    def _learn_scales(self, X: Any, answers: NDArray) -> None:
+        if is_clusterer(self.estimator):
+            self.classes_ = np.unique(answers)
+        else:
+            self._n_outputs = 1 if answers.ndim == 1 else answers.shape[1]
+            self._target_mean = answers.mean(axis=0)
+            self._target_scale = float(np.sqrt(answers.var(axis=0).mean())) or 1.0
+        self._shift, self._scale = _input_scales(X)
+
+    def _scaled(self, X: Any) -> Any:
+        if sp.issparse(X):
+            return sp.csr_matrix(X.multiply(1 / self._scale), dtype=np.float32)
+        return ((X - self._shift) / self._scale).astype(np.float32)
+
+    def _split(self, n: int, rng: np.random.RandomState) -> tuple[NDArray, NDArray]:
+        """Rows the student sees and rows it is judged on; the same ones if nothing is held out."""
+        order = rng.permutation(n)
+        count = int(self.holdout * n)
+        return (order[count:], order[:count]) if count else (order, order)
+
+    def _student(self, rng: np.random.RandomState) -> Any:
+        seed = rng.randint(2**31 - 1)
+        clusters = is_clusterer(self.estimator)
+        if self.student == "torch":
+            return DropoutNetwork(output="sigmoid" if clusters else "linear", random_state=seed)
+        if self.student is None or self.student == "mlp":
+            network = MLPClassifier if clusters else MLPRegressor
+            return network(hidden_layer_sizes=(256, 256), random_state=seed)
+        if isinstance(self.student, str):
+            raise ValueError(f"student must be 'mlp', 'torch', an estimator or None, got {self.student!r}.")
+        return clone(self.student)
+
+    def _lesson(self, answers: NDArray) -> NDArray:
+        """Turn the answers into the target of the student: labels, indicators or scaled coordinates."""
+        if not is_clusterer(self.estimator):
+            scaled = (answers - self._target_mean) / self._target_scale
+            return scaled.ravel() if self._n_outputs == 1 else scaled
+        if is_classifier(self._student(np.random.RandomState(0))):
+            return answers
+        return (answers[:, None] == self.classes_).astype(np.float32)
+
+    def _coordinates(self, X: Any) -> NDArray:
+        outputs = np.asarray(self.student_.predict(self._scaled(X)), dtype=np.float64).reshape(X.shape[0], -1)
+        return outputs * self._target_scale + self._target_mean
+
+    def _clusters(self, X: Any) -> NDArray:
+        outputs = self.student_.predict(self._scaled(X))
+        return outputs if is_classifier(self.student_) else self.classes_[np.argmax(outputs, axis=1)]
+
+    def _fidelity(self, X: Any, answers: NDArray) -> float:
+        if is_clusterer(self.estimator):
+            return float(np.mean(self._clusters(X) == answers))
+        answers = answers.reshape(len(answers), -1)
+        error = np.square(self._coordinates(X) - answers).sum()
+        spread = np.square(answers - answers.mean(axis=0)).sum()
+        return float(1 - error / spread) if spread > 0 else float(error == 0)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._n_outputs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _input_scales(X: Any) -> tuple[Any, Any]:
+    """Shift and scale of the features: none and 255 for bytes, else mean and standard deviation."""
+    if sp.issparse(X):
+        squares = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+        scale = np.sqrt(squares)
+        return 0.0, np.where(scale > 0, scale, 1.0)
+    if X.dtype == np.uint8:
+        return 0.0, 255.0
+    scale = X.std(axis=0)
+    return X.mean(axis=0), np.where(scale > 0, scale, 1.0)

@@ -1,0 +1,165 @@
+"""Clustering on the output of a multilayer bootstrap network [Zhang2016, app. E]."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from polyfold._validation import check_count
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
+
+__all__ = ["BootstrapClustering", "largest_drop"]
+
+# Most clusters that are looked for when their number is estimated.
+MOST_CLUSTERS = 30
+
+
+class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    r"""Cluster by a bootstrap network and the best of many runs of k-means on its output.
+
+    The network makes groups of any shape compact; k-means then minimises
+
+    .. math:: \sum_i \min_j \| z(x_i) - m_j \|^2
+
+    over the means m of the coordinates z.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default="auto"
+        "auto" takes the number of directions before the largest drop of the network's variances, plus one. This
+        works when groups are clearly apart and is a guess when they are not.
+    network : MultilayerBootstrapNetwork, optional
+        The network to fit, with its own parameters. By default one with the recommended parameters, whose output
+        dimension and number of classes are the number of clusters.
+    n_init : int, default=50
+        Runs of k-means, of which the one with the smallest objective is kept.
+    random_state : int, RandomState or None, default=None
+        Of k-means, and of the default network.
+    n_jobs : int or None, default=None
+        Threads of the default network.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    n_clusters_ : int
+    network_ : MultilayerBootstrapNetwork
+    kmeans_ : KMeans
+    inertia_ : float
+    n_features_in_ : int
+
+    References
+    ----------
+    [Zhang2016]
+
+    Examples
+    --------
+    >>> from polyfold import BootstrapClustering
+    >>> from sklearn.datasets import make_blobs
+    >>> X, _ = make_blobs(200, n_features=8, centers=4, random_state=0)
+    >>> network = MultilayerBootstrapNetwork(4, n_classes=4, n_clusterings=100, random_state=0)
+    >>> BootstrapClustering(4, network=network, random_state=0).fit(X).n_clusters_
+    4
+    """
+
+    def __init__(
+        self,
+        n_clusters: Any = "auto",
+        *,
+        network: Any = None,
+        n_init: int = 50,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.network = network
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
+        """Fit the network and cluster its output.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+        **options : dict
+            Passed on to the network's ``fit``, such as ``checkpoint``.
+        """
+        rng = check_random_state(self.random_state)
+        wanted = self._wanted()
+        self.network_ = self._network(X, wanted, rng).fit(X, **options)
+        self.n_clusters_ = wanted or largest_drop(self.network_.explained_variance_)
+        coordinates = self._coordinates(self.network_.embedding_)
+        self.kmeans_ = KMeans(self.n_clusters_, n_init=self.n_init, random_state=rng).fit(coordinates)
+        self.labels_, self.inertia_ = self.kmeans_.labels_, self.kmeans_.inertia_
+        self.n_features_in_ = self.network_.n_features_in_
+        if hasattr(self.network_, "feature_names_in_"):
+            self.feature_names_in_ = self.network_.feature_names_in_
+        return self
+
+    def predict(self, X: Any) -> NDArray:
+        """Cluster of every point, (n_samples,)."""
+        check_is_fitted(self)
+        return self.kmeans_.predict(self._coordinates(self.network_.transform(X)))
+
+    def transform(self, X: Any) -> NDArray:
+        """Coordinates of points in the network's output, (n_samples, n_components)."""
+        check_is_fitted(self)
+        return self.network_.transform(X)
+
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray:
+        """Fit, and return the coordinates of the training points."""
+        return self.fit(X, y, **options).network_.embedding_.copy()
+
+    def _wanted(self) -> int | None:
+        if isinstance(self.n_clusters, str):
+            if self.n_clusters != "auto":
+                raise ValueError(f"n_clusters must be an integer >= 1 or 'auto', got {self.n_clusters!r}.")
+            return None
+        return check_count("n_clusters", self.n_clusters)
+
+    def _network(self, X: Any, wanted: int | None, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
+        if self.network is not None:
+            return clone(self.network)
+        options = {"random_state": rng.randint(2**31 - 1), "n_jobs": self.n_jobs}
+        if wanted is None:
+            return MultilayerBootstrapNetwork(MOST_CLUSTERS, **options)
+        n_rows = X.shape[0] if hasattr(X, "shape") and len(X.shape) else wanted
+        if wanted > n_rows:
+            raise ValueError(f"n_clusters must be <= n_samples={n_rows}, got {wanted}.")
+        return MultilayerBootstrapNetwork(wanted, n_classes=wanted, **options)
+
+    def _coordinates(self, Z: NDArray) -> NDArray:
+        """As many leading coordinates as clusters when their number was estimated, else all."""
+        Z = np.asarray(Z)
+        return Z[:, : self.n_clusters_] if self._wanted() is None else Z
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.network_.n_components
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def largest_drop(variances: NDArray) -> int:
+    """Suggest a number of groups from falling variances: c groups span c - 1 directions, then they drop.
+
+    Examples
+    --------
+    >>> largest_drop(np.array([5.0, 4.8, 4.6, 1.0, 0.9]))
+    4
+    """
+    if len(variances) < 2:
+        return 2
+    drops = variances[:-1] - variances[1:]
+    return int(drops.argmax()) + 2

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from polyfold import BootstrapClustering, MultilayerBootstrapNetwork
+from polyfold.estimators._bootstrap_clustering import largest_drop
+
+SMALL = MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, random_state=0)
+
+
+@parametrize_with_checks([BootstrapClustering(3, network=SMALL, n_init=2)])
+def test_scikit_learn_contract(estimator, check):
+    if check.func.__name__ == "check_array_api_input":
+        pytest.skip("needs SCIPY_ARRAY_API; arrays other than numpy's are not supported")
+    check(estimator)
+
+
+def test_default_network_follows_the_number_of_clusters():
+    X, y = make_blobs(150, n_features=6, centers=5, random_state=0)
+    clustering = BootstrapClustering(5, random_state=0, n_jobs=2).fit(X)
+    assert adjusted_rand_score(y, clustering.labels_) == 1.0
+    assert clustering.network_.n_components == 5
+    assert clustering.network_.layer_sizes_[-1] >= 7.5
+    np.testing.assert_array_equal(clustering.predict(X), clustering.labels_)
+    assert clustering.transform(X).shape == (150, 5)
+
+
+def test_digits_that_k_means_mixes_up_are_told_apart():
+    X, y = load_digits(n_class=6, return_X_y=True)
+    X, y = X[:500].astype(np.uint8), y[:500]
+    network = MultilayerBootstrapNetwork(6, n_classes=6, n_clusterings=100, random_state=0)
+    score = normalized_mutual_info_score(y, BootstrapClustering(6, network=network, random_state=0).fit(X).labels_)
+    assert score > 0.03 + normalized_mutual_info_score(y, KMeans(6, n_init=10, random_state=0).fit(X).labels_)
+
+
+def test_the_number_of_clear_groups_is_found():
+    X, y = make_blobs(300, n_features=10, centers=6, random_state=3)
+    network = MultilayerBootstrapNetwork(20, n_clusterings=100, random_state=0)
+    clustering = BootstrapClustering(network=network, random_state=0).fit(X)
+    assert clustering.n_clusters_ == 6
+    assert adjusted_rand_score(y, clustering.labels_) == 1.0
+
+
+def test_the_largest_drop_is_counted():
+    assert largest_drop(np.array([5.0, 4.9, 1.0, 0.9])) == 3
+    assert largest_drop(np.array([1.0])) == 2
+
+
+def test_the_best_of_many_runs_is_kept():
+    X = np.random.default_rng(0).standard_normal((120, 5))
+    one, many = (BootstrapClustering(6, network=SMALL, n_init=n, random_state=0).fit(X) for n in (1, 30))
+    assert many.inertia_ <= one.inertia_
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "error", "message"),
+    [
+        (31, ValueError, "n_clusters must be <= n_samples=30, got 31"),
+        ("many", ValueError, "n_clusters must be an integer >= 1 or 'auto', got 'many'"),
+        (0, ValueError, "n_clusters must be an integer >= 1"),
+        (2.5, TypeError, "n_clusters must be an integer >= 1"),
+    ],
+)
+def test_bad_numbers_are_named(n_clusters, error, message):
+    with pytest.raises(error, match=message):
+        BootstrapClustering(n_clusters).fit(np.random.default_rng(0).standard_normal((30, 3)))
