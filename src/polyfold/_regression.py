@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["REGRESSORS", "bandwidth_grid", "loo_predict", "lowest_residual", "residual_ratio"]
+__all__ = ["REGRESSORS", "bandwidth_grid", "loo_predict", "lowest_residual", "predict", "residual_ratio"]
 
 REGRESSORS = ("nadaraya_watson", "locally_linear")
 _BLOCK = 4_000_000
@@ -31,6 +31,17 @@ def loo_predict(
     queries = np.arange(len(F)) if queries is None else queries
     predict = _local_mean if regressor == "nadaraya_watson" else _local_line
     parts = [predict(F, Y, rows, _weights(d2, bandwidth)) for rows, d2 in _distance_blocks(F, queries)]
+    return np.concatenate(parts)
+
+
+def predict(F: NDArray, Y: NDArray, new: NDArray, bandwidth: float) -> NDArray:
+    """Nadaraya–Watson prediction of `Y` (n, t) at the rows of `new` (m, p), from all rows of `F` (n, p)."""
+    step = max(1, _BLOCK // len(F))
+    parts = []
+    for start in range(0, len(new), step):
+        d2 = _squared_distances(new[start : start + step], F)
+        d2 -= d2.min(axis=1, keepdims=True)
+        parts.append(_local_mean(F, Y, np.empty(0, dtype=np.intp), _weights(d2, bandwidth)))
     return np.concatenate(parts)
 
 
@@ -77,16 +88,19 @@ def lowest_residual(
 def _distance_blocks(F: NDArray, queries: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
     """Yield blocks of query rows with squared distances to all rows, their own set to infinity."""
     F = np.asarray(F, dtype=np.float64)
-    norms = np.einsum("ij,ij->i", F, F)
     step = max(1, _BLOCK // len(F))
     for start in range(0, len(queries), step):
         rows = queries[start : start + step]
-        d2 = norms[rows, None] + norms[None, :] - 2.0 * (F[rows] @ F.T)
-        np.maximum(d2, 0.0, out=d2)
+        d2 = _squared_distances(F[rows], F)
         d2[np.arange(len(rows)), rows] = np.inf
         # The nearest other point gets weight 1: ratios are unchanged, and far outliers do not underflow.
         d2 -= d2.min(axis=1, keepdims=True)
         yield rows, d2
+
+
+def _squared_distances(A: NDArray, B: NDArray) -> NDArray:
+    d2 = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B)[None, :] - 2.0 * (A @ B.T)
+    return np.maximum(d2, 0.0, out=d2)
 
 
 def _weights(d2: NDArray, bandwidth: float) -> NDArray:

@@ -48,11 +48,21 @@ _MATCH = 1e-6
 
 @dataclass(frozen=True)
 class Extension:
-    """What new points take from the graph: `rows` (n, N) on old coordinates, step times, components."""
+    """What new points take from the graph: `rows` (n, N) on old coordinates, step times, components.
+
+    `matches` holds the training point that a row coincides with, or −1: its coordinates are known.
+    """
 
     rows: Any
     times: NDArray
     components: NDArray
+    matches: NDArray
+
+    def settle(self, new: NDArray, old: NDArray) -> NDArray:
+        """Put the known values `old` (N, …) in place of `new` (n, …) where a row is a training point."""
+        known = self.matches >= 0
+        new[known] = old[self.matches[known]]
+        return new
 
 
 @dataclass(frozen=True)
@@ -227,4 +237,4 @@ def interpolation(
     indices[hit, 0] = matches[hit]
     shape = (n, len(components))
     rows = sp.csr_array((values.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=shape)
-    return Extension(rows, np.ones(n), components[indices[:, 0]])
+    return Extension(rows, np.ones(n), components[indices[:, 0]], matches)

@@ -92,7 +92,7 @@ class WalkExtension:
         rows = sp.csr_array((values.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=shape)
         times = scales**2 / self.unit if self.unit else np.ones(n)
         times = np.where(matches >= 0, self.times[matches], times)
-        return Extension(_own_rows(rows, self.walk, matches), times, self.components[indices[:, 0]])
+        return Extension(_own_rows(rows, self.walk, matches), times, self.components[indices[:, 0]], matches)
 
     def _is_edge(self, distances: NDArray, indices: NDArray) -> NDArray:
         own = np.arange(distances.shape[1])[None, :] < self.near.n_neighbors

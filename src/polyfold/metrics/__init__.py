@@ -3,6 +3,7 @@
 from polyfold.metrics._clustering import clustering_accuracy, nmi
 from polyfold.metrics._distance_correlation import distance_correlation, module_correlation, module_fidelity
 from polyfold.metrics._loss import inner_product_loss, modular_loss
+from polyfold.metrics._redundancy import loo_reconstruction, psnr, redundancy
 from polyfold.metrics._retrieval import retrieval_precision
 from polyfold.metrics._retrieval_curve import average_accuracy_curve
 
@@ -11,9 +12,12 @@ __all__ = [
     "clustering_accuracy",
     "distance_correlation",
     "inner_product_loss",
+    "loo_reconstruction",
     "modular_loss",
     "module_correlation",
     "module_fidelity",
     "nmi",
+    "psnr",
+    "redundancy",
     "retrieval_precision",
 ]

@@ -28,17 +28,25 @@ _LOWEST_SHARE = 0.1
 def extend(operator: KernelOperator, steps: list[Step], X: Any) -> NDArray:
     """Return the coordinates of the rows of `X`, shape (n, len(steps))."""
     raw = np.column_stack([step.raw for step in steps])
-    if isinstance(operator, GraphOperator):
-        extension = operator.extend(X)
-        images, times, components = extension.rows @ raw, extension.times, extension.components
-    else:
-        images, times = _kernel_images(operator, raw, X), None
-        components = np.zeros(len(images), dtype=np.intp)
-    F = np.empty((len(images), len(steps)))
+    extension = operator.extend(X) if isinstance(operator, GraphOperator) else None
+    images = _kernel_images(operator, raw, X) if extension is None else extension.rows @ raw
+    F = np.empty(images.shape)
     for i, step in enumerate(steps):
-        taken = _taken(step, F[:, :i], components)
-        F[:, i] = (_raw_value(operator, step, images[:, i], times, taken) - step.center) / step.scale
+        value = _raw_value(operator, step, extension, images[:, i], F[:, :i])
+        F[:, i] = (value - step.center) / step.scale
+        if extension is not None:
+            extension.settle(F[:, i], step.values)
     return F
+
+
+def _raw_value(operator: KernelOperator, step: Step, extension: Any, image: NDArray, earlier: NDArray) -> NDArray:
+    if not isinstance(operator, GraphOperator):
+        return (image - _taken(step, earlier, np.zeros(len(image), dtype=np.intp))) / step.eigenvalue
+    if operator.interpolates:
+        return image
+    share = 1 - extension.times * (operator.flip - step.eigenvalue)
+    taken = _taken(step, earlier, extension.components)
+    return (image - extension.times * taken) / np.maximum(share, _LOWEST_SHARE)
 
 
 def _kernel_images(operator: KernelOperator, raw: NDArray, X: Any) -> NDArray:
@@ -51,19 +59,3 @@ def _taken(step: Step, F: NDArray, components: NDArray) -> NDArray:
     """Return the predictable part q(x)."""
     q = step.intercepts[components]
     return q if step.predictable is None else q + step.predictable.features(F) @ step.slopes
-
-
-def _raw_value(
-    operator: KernelOperator,
-    step: Step,
-    image: NDArray,
-    times: NDArray | None,
-    taken: NDArray,
-) -> NDArray:
-    if not isinstance(operator, GraphOperator):
-        return (image - taken) / step.eigenvalue
-    if operator.interpolates:
-        return image
-    assert times is not None
-    share = 1 - times * (operator.flip - step.eigenvalue)
-    return (image - times * taken) / np.maximum(share, _LOWEST_SHARE)

@@ -31,6 +31,7 @@ TRACE_TOL = 1e-3
 _FEW_POINTS, _FEW_TOL = 2000, 1e-5
 # Beyond this share of n the factor costs more than the matrix it replaces.
 MAX_RANK_SHARE = 0.25
+SATURATED_SHARE = 0.5
 _RIDGE = 1e-6
 
 
@@ -167,6 +168,6 @@ def smoother_matrix(F: NDArray, bandwidth: float, weights: NDArray, *, linear: b
 
 def is_saturated(functions: Predictable, n: int) -> bool:
     """Whether the kept functions are so many that nothing is left to be unpredictable."""
-    return functions.rank > MAX_RANK_SHARE * n or (
+    return functions.rank > SATURATED_SHARE * n or (
         isinstance(functions.factor, GaussianFactor) and functions.factor.trace_error > 10 * TRACE_TOL
     )

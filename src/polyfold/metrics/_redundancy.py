@@ -1,0 +1,135 @@
+"""How much coordinates repeat one another, and what can be rebuilt from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array, check_consistent_length, check_random_state
+
+from polyfold._regression import REGRESSORS, bandwidth_grid, loo_predict, residual_ratio
+from polyfold._validation import check_choice, check_count, check_real
+
+__all__ = ["loo_reconstruction", "psnr", "redundancy"]
+
+
+def redundancy(
+    Z: Any,
+    *,
+    bandwidth: float | str = "best",
+    regressor: str = "locally_linear",
+    n_queries: int | None = 1000,
+    random_state: Any = 0,
+) -> NDArray:
+    r"""Leave-one-out residual of every coordinate regressed on the earlier ones.
+
+    .. math:: r_i = \sqrt{\frac{\sum_n (z_{ni} - \hat z_{ni})^2}{\sum_n (z_{ni} - \bar z_i)^2}}
+
+    where the prediction of a point never sees the point itself. 1 is news, 0 a repetition. Published conventions
+    differ in the bandwidth and in leaving out [Dsilva2015]_, so both are stated here.
+
+    Parameters
+    ----------
+    Z : array-like of shape (n_samples, n_components)
+    bandwidth : float or "best", default="best"
+        Standard deviation of the Gaussian weights in units of the root mean squared norm of the earlier coordinates
+        (centred); "best" takes, for every coordinate, the one of a grid that predicts best: the sternest judge.
+    regressor : {"locally_linear", "nadaraya_watson"}, default="locally_linear"
+    n_queries : int, default=1000
+        Number of points predicted (from all others); None predicts all.
+    random_state : int, RandomState or None, default=0
+        Of the choice of queries.
+
+    Returns
+    -------
+    residuals : ndarray of shape (n_components,)
+        The first is 1: there is nothing to predict it from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyfold.metrics import redundancy
+    >>> t, u = np.random.RandomState(0).uniform(-1, 1, (2, 500))
+    >>> redundancy(np.column_stack([t, t**2, u])).round(1)
+    array([1., 0., 1.])
+    """
+    Z = check_array(Z, dtype=np.float64)
+    check_choice("regressor", regressor, REGRESSORS)
+    queries = _queries(len(Z), n_queries, random_state)
+    out = np.ones(Z.shape[1])
+    for i in range(1, Z.shape[1]):
+        F = Z[:, :i]
+        out[i] = residual_ratio(F, Z[:, i], _bandwidths(F, bandwidth), queries=queries, regressor=regressor).min()
+    return out
+
+
+def loo_reconstruction(Z: Any, X: Any, *, bandwidth: float | str = "best") -> NDArray:
+    """Rebuild every row of `X` from its coordinates by Nadaraya–Watson regression on all other rows.
+
+    Parameters
+    ----------
+    Z : array-like of shape (n_samples, n_components)
+    X : array-like of shape (n_samples, n_features)
+    bandwidth : float or "best", default="best"
+        As in :func:`redundancy`; "best" has the smallest squared error over all rows.
+
+    Returns
+    -------
+    X_rebuilt : ndarray of shape (n_samples, n_features)
+
+    References
+    ----------
+    [Blau2017], section 5.1.
+    """
+    Z, X = check_array(Z, dtype=np.float64), check_array(X, dtype=np.float64)
+    check_consistent_length(Z, X)
+    rebuilt = [loo_predict(Z, X, h) for h in _bandwidths(Z, bandwidth)]
+    return min(rebuilt, key=lambda guess: float(np.sum((guess - X) ** 2)))
+
+
+def psnr(X: Any, X_rebuilt: Any, *, data_range: float | None = None) -> float:
+    r"""Peak signal to noise ratio in decibels, :math:`10 \log_{10}(\text{range}^2 / \text{mean squared error})`.
+
+    Parameters
+    ----------
+    X : array-like
+        The signal.
+    X_rebuilt : array-like
+        Of the same shape.
+    data_range : float, default=None
+        Largest minus smallest possible value; None takes it from `X`.
+
+    Returns
+    -------
+    decibels : float
+        Infinite where both are equal.
+
+    Examples
+    --------
+    >>> from polyfold.metrics import psnr
+    >>> psnr([0.0, 1.0], [0.1, 0.9])
+    20.0
+    """
+    X, X_rebuilt = np.asarray(X, dtype=np.float64), np.asarray(X_rebuilt, dtype=np.float64)
+    if X.shape != X_rebuilt.shape:
+        raise ValueError(f"X_rebuilt must have the shape of X, {X.shape}, got {X_rebuilt.shape}.")
+    span = (
+        float(np.ptp(X)) if data_range is None else check_real("data_range", data_range, minimum=0, open_minimum=True)
+    )
+    error = float(np.mean((X - X_rebuilt) ** 2))
+    return float("inf") if error == 0 else round(10 * float(np.log10(span**2 / error)), 10)
+
+
+def _bandwidths(F: NDArray, bandwidth: float | str) -> list[float]:
+    if isinstance(bandwidth, str):
+        check_choice("bandwidth", bandwidth, ("best",))
+        return list(bandwidth_grid(F, size=12))
+    scale = float(np.sqrt(np.sum(np.var(F, axis=0))))
+    return [check_real("bandwidth", bandwidth, minimum=0, open_minimum=True) * scale]
+
+
+def _queries(n: int, n_queries: int | None, random_state: Any) -> NDArray:
+    if n_queries is None or check_count("n_queries", n_queries) >= n:
+        return np.arange(n)
+    return check_random_state(random_state).choice(n, n_queries, replace=False)

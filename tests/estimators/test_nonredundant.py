@@ -1,0 +1,227 @@
+import pickle
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_swiss_roll
+from sklearn.model_selection import KFold, cross_val_score
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import polyfold as pf
+from polyfold.exceptions import GraphWarning
+from polyfold.kernels import DiffusionMaps, Isomap, LaplacianEigenmaps
+
+KERNELS = ["laplacian_eigenmaps", "lle", "hessian_lle", "ltsa", "isomap", "diffusion"]
+
+
+def roll(n=800, height=1.0, seed=0):
+    X, _ = make_swiss_roll(n, random_state=seed)
+    level = X[:, 1].copy()
+    X[:, 1] *= height
+    return X, level
+
+
+def r2(Z, y):
+    return cross_val_score(KNeighborsRegressor(10), Z, y, cv=KFold(5, shuffle=True, random_state=0)).mean()
+
+
+@pytest.mark.filterwarnings("ignore::polyfold.exceptions.GraphWarning")
+@pytest.mark.parametrize("kernel", ["laplacian_eigenmaps", "isomap", "rbf"])
+def test_scikit_learn_checks(kernel):
+    check_estimator(pf.NonRedundantEmbedding(kernel=kernel), on_skip=None)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_second_coordinate_of_a_roll_is_the_height(kernel):
+    X, level = roll()
+    model = pf.NonRedundantEmbedding(kernel=kernel, random_state=0).fit(X)
+    assert r2(model.embedding_, level) > 0.85
+    assert model.redundancy_[1] > 0.95
+
+
+def test_plain_embedding_repeats_itself():
+    X, level = roll()
+    assert r2(pf.KernelEmbedding(2, kernel="laplacian_eigenmaps").fit_transform(X), level) < 0.3
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, "rbf", "linear"])
+def test_training_points_are_reproduced(kernel):
+    X, _ = roll(500)
+    model = pf.NonRedundantEmbedding(n_components=3, kernel=kernel, random_state=0).fit(X)
+    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-3)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_new_points_lie_among_the_old(kernel):
+    X, level = roll(1200)
+    model = pf.NonRedundantEmbedding(kernel=kernel, random_state=0).fit(X[:1000])
+    guess = KNeighborsRegressor(5).fit(model.embedding_, level[:1000]).predict(model.transform(X[1000:]))
+    assert np.mean((guess - level[1000:]) ** 2) < 0.2 * np.var(level)
+
+
+def test_walk_extension_reproduces_training_points_without_looking_them_up():
+    # A shift below the spacing but above rounding: no row matches, every one goes through the extension formula.
+    X, _ = roll(600)
+    model = pf.NonRedundantEmbedding(n_components=3, random_state=0).fit(X)
+    error = model.transform(X + 1e-5) - model.embedding_
+    assert np.sqrt(np.mean(error**2)) < 0.1
+
+
+def test_kernel_extension_is_exact_for_kernels_of_two_points():
+    X, _ = roll(300)
+    model = pf.NonRedundantEmbedding(n_components=2, kernel="rbf", random_state=0).fit(X)
+    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["laplacian_eigenmaps", "ltsa"])
+def test_dense_and_low_rank_smoothers_agree(kernel):
+    X, _ = roll(400)
+    low, dense = (
+        pf.NonRedundantEmbedding(kernel=kernel, bandwidth=0.4, solver=s, random_state=0).fit_transform(X)
+        for s in ("lowrank", "dense")
+    )
+    assert abs(np.corrcoef(low[:, 1], dense[:, 1])[0, 1]) > 0.998
+
+
+@pytest.mark.parametrize("solver", ["lanczos", "inverse", "dense"])
+def test_eigen_solvers_agree(solver):
+    X, _ = roll(350)
+    auto = pf.NonRedundantEmbedding(bandwidth=0.3, random_state=0).fit_transform(X)
+    other = pf.NonRedundantEmbedding(bandwidth=0.3, eigen_solver=solver, random_state=0).fit_transform(X)
+    for i in range(2):
+        assert abs(np.corrcoef(auto[:, i], other[:, i])[0, 1]) > 0.999
+
+
+def test_locally_linear_smoother_finds_the_height_too():
+    X, level = roll()
+    model = pf.NonRedundantEmbedding(smoother="locally_linear", random_state=0).fit(X)
+    assert r2(model.embedding_, level) > 0.85
+
+
+def test_bandwidth_follows_the_data():
+    long, _ = roll(1000, 0.5)
+    assert pf.NonRedundantEmbedding(random_state=0).fit(long).bandwidths_[1] <= 0.3
+    blob = np.random.RandomState(0).randn(600, 10)
+    assert pf.NonRedundantEmbedding(random_state=0).fit(blob).bandwidths_[1] == 0.6
+
+
+def test_number_of_components_follows_the_data():
+    X, _ = roll(1000)
+    model = pf.NonRedundantEmbedding(n_components="auto", random_state=0).fit(X)
+    assert model.n_components_ == 2
+    assert model.transform(X[:3]).shape == (3, 2)
+
+
+def test_same_seed_same_result():
+    X, _ = roll(400)
+    a, b = (pf.NonRedundantEmbedding(n_components=3, random_state=7).fit_transform(X) for _ in range(2))
+    np.testing.assert_array_equal(a, b)
+
+
+def test_persistence_and_cloning():
+    X, _ = roll(300)
+    model = pf.NonRedundantEmbedding(random_state=0).fit(X)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.transform(X[:5] + 0.1), model.transform(X[:5] + 0.1))
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_fitted_model_is_small():
+    X, _ = roll(1500)
+    model = pf.NonRedundantEmbedding(n_components=2, random_state=0).fit(X)
+    assert len(pickle.dumps(model)) < 8 * 1500 * 150
+
+
+def test_memory_stays_far_below_a_square_matrix():
+    X = np.random.RandomState(0).rand(6000, 2) * [4, 1]
+    tracemalloc.start()
+    pf.NonRedundantEmbedding(random_state=0).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.5 * 8 * 6000**2
+
+
+def test_feature_names():
+    X, _ = roll(200)
+    frame = pd.DataFrame(X, columns=["x", "y", "z"])
+    model = pf.NonRedundantEmbedding(random_state=0).set_output(transform="pandas").fit(frame)
+    assert list(model.feature_names_in_) == ["x", "y", "z"]
+    assert list(model.transform(frame).columns) == ["nonredundantembedding0", "nonredundantembedding1"]
+
+
+def test_float32_stays_float32():
+    X, _ = roll(300)
+    model = pf.NonRedundantEmbedding(random_state=0).fit(X.astype(np.float32))
+    assert model.transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_kernel_parameters_are_searchable():
+    model = make_pipeline(StandardScaler(), pf.NonRedundantEmbedding(kernel=LaplacianEigenmaps()))
+    model.set_params(nonredundantembedding__kernel__n_neighbors=6)
+    assert model[-1].kernel.n_neighbors == 6
+
+
+def test_n_neighbors_reaches_the_kernel_without_changing_it():
+    X, _ = roll(200)
+    kernel = Isomap(n_neighbors=12)
+    a = pf.NonRedundantEmbedding(kernel=kernel, n_neighbors=6, random_state=0).fit_transform(X)
+    b = pf.NonRedundantEmbedding(kernel=Isomap(6), random_state=0).fit_transform(X)
+    np.testing.assert_allclose(a, b)
+    assert kernel.n_neighbors == 12
+
+
+def test_precomputed_distances():
+    X, _ = roll(200)
+    distances = np.linalg.norm(X[:, None] - X[None], axis=2)
+    kernel = DiffusionMaps(10, neighbors="precomputed")
+    model = pf.NonRedundantEmbedding(kernel=kernel, random_state=0)
+    assert model.__sklearn_tags__().input_tags.pairwise
+    plain = pf.NonRedundantEmbedding(kernel=DiffusionMaps(10), random_state=0).fit_transform(X)
+    np.testing.assert_allclose(model.fit_transform(distances), plain, atol=1e-6)
+
+
+def test_components_of_a_disconnected_graph_have_mean_zero():
+    rng = np.random.RandomState(0)
+    X = np.concatenate([rng.rand(150, 2), 50 + rng.rand(100, 2)])
+    with pytest.warns(GraphWarning, match="2 components"):
+        model = pf.NonRedundantEmbedding(n_components=3, random_state=0).fit(X)
+    assert np.all(np.isfinite(model.embedding_))
+    operator = model._fitted_operator
+    raw = np.column_stack([step.raw for step in model._steps])
+    for part in (slice(0, 150), slice(150, 250)):
+        np.testing.assert_allclose(operator.weights[part] @ raw[part], 0, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::polyfold.exceptions.GraphWarning")
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_duplicates_are_survived(kernel):
+    rng = np.random.RandomState(0)
+    X = np.concatenate([rng.rand(80, 3), np.repeat(rng.rand(2, 3), 15, axis=0)])
+    Z = pf.NonRedundantEmbedding(kernel=kernel, random_state=0).fit_transform(X)
+    assert np.all(np.isfinite(Z))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_components": 30}, "n_components must be an integer >= 1 and <= 29, got 30"),
+        ({"n_components": "most"}, "n_components must be one of 'auto', got 'most'"),
+        ({"n_neighbors": 30}, "n_neighbors must be an integer >= 1 and <= 29, got 30; X has 30 samples"),
+        ({"bandwidth": 0.0}, "bandwidth must be a number > 0, got 0.0"),
+        ({"bandwidth": "wide"}, "bandwidth must be one of 'auto', got 'wide'"),
+        ({"smoother": "spline"}, "smoother must be one of"),
+        ({"solver": "fast"}, "solver must be one of"),
+        ({"eigen_solver": "amg"}, "eigen_solver must be one of"),
+        ({"rank_cut": 2.0}, "rank_cut must be a number"),
+        ({"kernel": "lem"}, "kernel must be one of"),
+    ],
+)
+def test_wrong_parameters_are_named(parameters, message):
+    X = np.random.RandomState(0).rand(30, 2)
+    with pytest.raises(ValueError, match=message):
+        pf.NonRedundantEmbedding(**parameters).fit(X)
