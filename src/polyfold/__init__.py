@@ -9,12 +9,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyfold import baselines, datasets, kernels, metrics
+    from polyfold import baselines, datasets, kernels, metrics, networks
     from polyfold._progress import show_progress
     from polyfold.ensembles import Compressed, ModularClassifier, ModularNeighbors, select_diversity
     from polyfold.estimators import (
         BootstrapClustering,
         KernelEmbedding,
+        ModularAutoencoder,
         ModularKernelPCA,
         MultilayerBootstrapNetwork,
         NonRedundantEmbedding,
@@ -25,6 +26,7 @@ _HOME = {
     "Compressed": "ensembles",
     "BootstrapClustering": "estimators",
     "KernelEmbedding": "estimators",
+    "ModularAutoencoder": "estimators",
     "ModularClassifier": "ensembles",
     "ModularKernelPCA": "estimators",
     "ModularNeighbors": "ensembles",
@@ -33,12 +35,13 @@ _HOME = {
     "select_diversity": "ensembles",
     "show_progress": "_progress",
 }
-_PACKAGES = ("baselines", "datasets", "kernels", "metrics")
+_PACKAGES = ("baselines", "datasets", "kernels", "metrics", "networks")
 
 __all__ = [
     "BootstrapClustering",
     "Compressed",
     "KernelEmbedding",
+    "ModularAutoencoder",
     "ModularClassifier",
     "ModularKernelPCA",
     "ModularNeighbors",
@@ -48,6 +51,7 @@ __all__ = [
     "datasets",
     "kernels",
     "metrics",
+    "networks",
     "select_diversity",
     "show_progress",
 ]

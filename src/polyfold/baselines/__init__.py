@@ -1,5 +1,21 @@
 """What the papers compare with, behind the same interface."""
 
-from polyfold.estimators import BootstrapKernelPCA, MonolithicKernelPCA, PartitionKernelPCA, RandomKernelPCA
+from polyfold.estimators import (
+    BaggingAutoencoder,
+    BootstrapKernelPCA,
+    MonolithicKernelPCA,
+    PartitionKernelPCA,
+    RandomKernelPCA,
+    SelectedEmbedding,
+    SequentialRegressionEmbedding,
+)
 
-__all__ = ["BootstrapKernelPCA", "MonolithicKernelPCA", "PartitionKernelPCA", "RandomKernelPCA"]
+__all__ = [
+    "BaggingAutoencoder",
+    "BootstrapKernelPCA",
+    "MonolithicKernelPCA",
+    "PartitionKernelPCA",
+    "RandomKernelPCA",
+    "SelectedEmbedding",
+    "SequentialRegressionEmbedding",
+]
