@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -78,7 +77,7 @@ class ModularKernelPCA(ModularTransformer):
     eigenvalues_ : ndarray of shape (r,)
         Of the centred kernel matrix, descending.
     allocation_ : ndarray of shape (k,)
-        How many modules' worth of every direction the modules hold together.
+        In how many modules every direction is held, in total: the n_j of the closed form.
     loss_ : float
         The modular loss reached.
     loss_bound_ : float
@@ -171,7 +170,7 @@ class ModularKernelPCA(ModularTransformer):
             if hasattr(self, name):
                 setattr(other, name, getattr(self, name))
         if hasattr(self, "_builder"):
-            other._builder = copy(self._builder)
+            other._builder = self._builder.copy()
         return other._solve(None)
 
     def diversity_path(self, grid: Iterable[float]) -> list[Self]:

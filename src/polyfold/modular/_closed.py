@@ -21,6 +21,7 @@ __all__ = ["solve_closed"]
 MAX_FRAME = 200  # a Gauss-Newton frame of more directions costs seconds; grouping is as good there
 MAX_REFINED = 120  # beyond, groups are so many that balanced sums leave nothing to exchange
 WORTH = 1e-7  # a merged block must lower the loss by more than this share of it
+DIGITS = 9
 GAP = 1e-12  # relative to ‖T‖²: a grouped solution this near the bound is the optimum
 
 
@@ -46,10 +47,9 @@ def solve_closed(
     """
     M, H, lam = n_modules, n_components, diversity
     d = eigenvalues[: min(eigenvalues.size, M * H)]
-    if d.size == 0:
-        return ModularSolution(np.zeros((M, H, 0)), np.zeros(0))
     if d.size <= H or lam < MIN_DIVERSITY:
-        return ModularSolution(_same_everywhere(d, M, H), waterfill(d, M, H, lam).copies)
+        return ModularSolution(_same_everywhere(d, M, H))
+    d = _rounded(d)
     allocation, is_cut = _feasible_waterfill(d, M, H, lam)
     with blas_threads(1):  # the matrices are small: waking a second thread costs more than it does
         F = _grouped_if_balanced(d, M, H, lam, allocation, rng)
@@ -57,7 +57,16 @@ def solve_closed(
             F = _framed(d, M, H, allocation, rng)
         if F is None:
             F = _grouped_and_merged(d, M, H, lam, allocation, rng)
-    return ModularSolution(F, np.einsum("mhk,mhk->k", F, F) / d)
+    return ModularSolution(F)
+
+
+def _rounded(d: NDArray) -> NDArray:
+    """Keep DIGITS significant digits: rounding of other threads or chunks must not choose another frame.
+
+    At a minimum the loss answers to the square of what is cut off, far below its own rounding.
+    """
+    unit = 10.0 ** (np.floor(np.log10(d)) - (DIGITS - 1))
+    return np.round(d / unit) * unit
 
 
 def _same_everywhere(d: NDArray, M: int, H: int) -> NDArray:

@@ -165,8 +165,7 @@ def _best_run(
         converged = epoch - gained >= 20
         if converged or not np.isfinite(curve[-1]):
             break
-    F = best * np.sqrt(d)
-    return ModularSolution(F, np.einsum("mhk,mhk->k", F, F) / d, curve, converged)
+    return ModularSolution(best * np.sqrt(d), curve, converged)
 
 
 def _advance(steps: Iterator[NDArray], n: int) -> NDArray:

@@ -17,7 +17,7 @@ __all__ = ["modular_loss_terms", "spectral_loss"]
 
 def modular_loss_terms(F: NDArray, d: NDArray, energy: float) -> tuple[float, float]:
     """Mean loss of the single modules, and loss of their composite (both without the factor 1/N²)."""
-    M, _, k = F.shape
+    M, k = F.shape[0], F.shape[2]
     # Both terms are sums over the k × k corner plus what no module reaches; the latter has to come from a
     # difference, the former must not: near λ = 1 it is many orders below ‖T‖².
     outside = max(energy - float(np.sum(d[:k] ** 2)), 0.0)
@@ -25,7 +25,7 @@ def modular_loss_terms(F: NDArray, d: NDArray, energy: float) -> tuple[float, fl
     norms = np.sum(inner**2, axis=(1, 2))
     products = np.einsum("mhk,mhk,k->m", F, F, d[:k])
     single = float(np.mean(norms - 2 * products) + np.sum(d[:k] ** 2))
-    rows = F.reshape(-1, k)
+    rows = F.reshape(F.shape[0] * F.shape[1], k)
     composite = rows.T @ rows / M
     composite[np.diag_indices(k)] -= d[:k]
     return max(single, 0.0) + outside, float(np.sum(composite**2)) + outside

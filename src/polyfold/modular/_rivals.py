@@ -29,6 +29,8 @@ def bootstrap_maps(C: NDArray, M: int, H: int, rng: np.random.RandomState) -> tu
     """Kernel PCA of M bootstrap samples of the coordinates C: maps (M, H, r) and offsets (M, H)."""
     n, r = C.shape
     W, offsets = np.zeros((M, H, r)), np.zeros((M, H))
+    if r == 0:
+        return W, offsets
     for m in track(range(M), "bootstrap samples"):
         counts = rng.multinomial(n, np.full(n, 1 / n)).astype(C.dtype)
         mean = (counts @ C / n).astype(np.float64)

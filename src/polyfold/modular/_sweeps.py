@@ -74,4 +74,4 @@ def solve_sweeps(
         converged = len(curve) > 1 and curve[-2] - curve[-1] <= tol * curve[-1]
         if converged:
             break
-    return ModularSolution(F, np.einsum("mhk,mhk->k", F, F) / d, curve, converged)
+    return ModularSolution(F, curve, converged)

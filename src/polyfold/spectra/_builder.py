@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,13 @@ class SpectrumBuilder:
         assert self.moments is not None
         self.moments.add(self.features, X)
         return self
+
+    def copy(self) -> SpectrumBuilder:
+        """Return a builder that goes on from here on its own."""
+        other = copy(self)
+        other.waiting = list(self.waiting)
+        other.moments = deepcopy(self.moments)
+        return other
 
     def spectrum(self) -> Spectrum:
         """Solve for the spectrum of everything seen so far."""

@@ -1,0 +1,1 @@
+"""Measurements: studies ask a question, results keep the answer."""

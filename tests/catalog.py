@@ -1,0 +1,37 @@
+"""Every estimator once, in the smallest form that shows its behaviour; contracts run over these lists."""
+
+import polyfold as pf
+from polyfold import baselines, kernels
+
+KERNELS = [
+    kernels.Gaussian(),
+    kernels.Laplacian(),
+    kernels.Linear(),
+    kernels.Polynomial(degree=2),
+    kernels.Cosine(),
+]
+
+MODULAR = [
+    pf.ModularKernelPCA(3, 2, diversity=0.8, random_state=0),
+    pf.ModularKernelPCA(3, 2, diversity=0.8, solver="mbm", tol=1e-4, random_state=0),
+    pf.ModularKernelPCA(3, 2, diversity=0.8, feature_map="nystroem", rank=20, random_state=0),
+    pf.ModularKernelPCA(3, 2, diversity=0.8, feature_map="fourier", rank=20, random_state=0),
+    pf.ModularKernelPCA(3, 2, diversity=0.8, kernel="linear", random_state=0),
+    pf.ModularKernelPCA(2, 2, diversity=0.8, kernel="isomap", random_state=0),
+    baselines.PartitionKernelPCA(3, 2, random_state=0),
+    baselines.RandomKernelPCA(3, 2, random_state=0),
+    baselines.BootstrapKernelPCA(3, 2, random_state=0),
+    baselines.MonolithicKernelPCA(4, random_state=0),
+]
+
+TRANSFORMERS = [*MODULAR, pf.KernelEmbedding(2, random_state=0)]
+
+OTHERS = [
+    pf.ModularClassifier(pf.ModularKernelPCA(3, 2, diversity=0.5, random_state=0)),
+    pf.ModularNeighbors(pf.ModularKernelPCA(3, 2, random_state=0), n_neighbors=3),
+]
+
+
+def name(estimator):
+    """Short test id."""
+    return repr(estimator).replace(" ", "").replace("\n", "")[:70]
