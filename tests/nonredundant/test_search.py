@@ -49,7 +49,7 @@ def test_narrower_factors_end():
     assert narrower(ALPHAS[-1], 1) == ()
     assert narrower(0.6, 1) == ALPHAS[1:]
     assert narrower(0.6, 2) == (0.3,)
-    assert narrower(0.15, 2) == ()
+    assert narrower(0.1, 2) == ()
 
 
 def test_unexplained_tells_a_function_from_news():

@@ -32,13 +32,13 @@ def test_sequence_is_algorithm_1(dense):
         assert abs(np.corrcoef(ours[:, i], paper[:, i])[0, 1]) > 1 - tolerance
 
 
-def test_coordinates_are_orthogonal_to_functions_of_earlier_ones_in_the_measure():
+def test_coordinates_are_orthogonal_to_functions_of_earlier_ones():
     operator = LaplacianEigenmaps(10).operator(strip(400))
     problem = Problem.of(operator, make_solver(operator))
     start = np.random.RandomState(0).randn(400)
     first = next_coordinate(problem, np.empty((400, 0)), None, Settings(), start)
     second = next_coordinate(problem, first.values[:, None], 0.3, Settings(), start)
-    w = operator.weights
+    w = operator.measure
     assert abs(w @ second.raw) < 1e-8 * w.sum()
     for power in (1, 2, 3):
         f = first.values**power

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyfold._linalg import blas_threads
 from polyfold._regression import residual_ratio
 from polyfold._validation import check_choice, check_count, check_real
-from polyfold.kernels import FactorOperator, KernelOperator, OperatorKernel, Precomputed, as_kernel
+from polyfold.kernels import FactorOperator, GraphOperator, KernelOperator, OperatorKernel, Precomputed, as_kernel
 from polyfold.nonredundant import (
     EIGEN_SOLVERS,
     SMOOTHERS,
@@ -54,8 +54,8 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Neighbours of the graph kernels; None leaves the kernel's own setting.
     bandwidth : float or "auto", default="auto"
         Width α of the regression, in units of the root mean squared norm of the earlier coordinates (0.1 to 0.6 in
-        the paper). "auto" takes the widest of 0.6, 0.42, 0.3, 0.21, 0.15, 0.1 whose second coordinate is at least
-        90 % unexplained by the first.
+        the paper). "auto" takes the widest of 0.6, 0.4, 0.2, 0.1 whose second coordinate is at least 90 %
+        unexplained by the first under leave-one-out regression with the bandwidth that predicts best.
     smoother : {"nadaraya_watson", "locally_linear"}, default="nadaraya_watson"
     rank_cut : float, default=0.03
         Functions that the smoother damps below this share of the largest gain are not excluded.
@@ -71,7 +71,8 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Coordinates of the training points, mean 0 and variance 1.
+        Coordinates of the training points, mean 0. Their variance is 1 for graph kernels; for Isomap and kernels of
+        two points it is the eigenvalue over n, as in `KernelEmbedding`, so that distances mean what they mean there.
     n_components_ : int
     eigenvalues_ : ndarray of shape (n_components,)
         f'Kf of every coordinate, in the kernel's measure.
@@ -186,7 +187,8 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         check_is_fitted(self, "embedding_")
         X = self._validate(X, reset=False)
         with blas_threads(self.n_jobs):
-            return extend(self._fitted_operator, self._steps, X).astype(X.dtype, copy=False)
+            Z = extend(self._fitted_operator, self._steps, X)
+        return (Z * self._scales).astype(X.dtype, copy=False)
 
     def _operator(self, X: Any, seed: int) -> KernelOperator:
         kernel = self._kernel()
@@ -208,9 +210,10 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self._fitted_operator = operator
         self._steps = [step.slim() for step in steps]
         F = np.column_stack([step.values for step in steps])
-        self.embedding_ = F.astype(dtype, copy=False)
         self.n_components_ = self._n_features_out = len(steps)
         self.eigenvalues_ = np.array([step.eigenvalue for step in steps])
+        self._scales = _natural_scales(operator, self.eigenvalues_)
+        self.embedding_ = (F * self._scales).astype(dtype, copy=False)
         self.bandwidths_ = np.array([np.nan if step.alpha is None else step.alpha for step in steps])
         self.ranks_ = np.array([step.rank for step in steps])
         self.redundancy_best_ = np.array([1.0 if step.predictable is None else step.news for step in steps])
@@ -257,6 +260,15 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         tags.input_tags.pairwise = self._takes_precomputed()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _natural_scales(operator: KernelOperator, eigenvalues: NDArray) -> NDArray:
+    """Return the standard deviations of the coordinates: 1, or where the kernel has units those of kernel PCA."""
+    if isinstance(operator, GraphOperator):
+        return np.ones(len(eigenvalues))
+    # Isomap's kernel is indefinite, so a late coordinate may have a negative value; it keeps a little weight.
+    positive = np.maximum(eigenvalues, 1e-6 * eigenvalues[0])
+    return np.sqrt(positive / operator.n_samples)
 
 
 def _own_redundancy(F: NDArray, alphas: NDArray, seed: int) -> NDArray:

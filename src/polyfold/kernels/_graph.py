@@ -50,13 +50,15 @@ _MATCH = 1e-6
 class Extension:
     """What new points take from the graph: `rows` (n, N) on old coordinates, step times, components.
 
-    `matches` holds the training point that a row coincides with, or −1: its coordinates are known.
+    `shares` is what a constraint in the operator's measure weighs at x, and `matches` holds the training point that a
+    row coincides with, or −1: its coordinates are known.
     """
 
     rows: Any
     times: NDArray
     components: NDArray
     matches: NDArray
+    shares: NDArray
 
     def settle(self, new: NDArray, old: NDArray) -> NDArray:
         """Put the known values `old` (N, …) in place of `new` (n, …) where a row is a training point."""
@@ -75,6 +77,7 @@ class GraphOperator(KernelOperator):
     """
 
     weights: NDArray = field(default_factory=lambda: np.empty(0))  # (N,) the measure w
+    measure: NDArray = field(default_factory=lambda: np.empty(0))  # (N,) how much each point counts in regressions
     components: NDArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     cost: Any | None = None  # what the method minimises, `matrix` = flip · I − cost
     flip: float = 0.0
@@ -214,6 +217,7 @@ def minimiser(cost: Any, extend: Any, components: NDArray) -> GraphOperator:
         rows=ExtensionRows(extend),
         trivial=indicator(components),
         weights=np.ones(cost.shape[0]),
+        measure=np.ones(cost.shape[0]),
         components=components,
         cost=cost,
         flip=flip,
@@ -237,4 +241,4 @@ def interpolation(
     indices[hit, 0] = matches[hit]
     shape = (n, len(components))
     rows = sp.csr_array((values.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=shape)
-    return Extension(rows, np.ones(n), components[indices[:, 0]], matches)
+    return Extension(rows, np.ones(n), components[indices[:, 0]], matches, np.ones(n))

@@ -34,7 +34,7 @@ class HessianLLE(OperatorKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 12, or all others where there are fewer. Must exceed d(d + 3)/2 for d = `n_directions`.
+        None means 20, or all others where there are fewer. Must exceed d(d + 3)/2 for d = `n_directions`.
     n_directions : int, default=2
         Dimension of the tangent spaces.
     neighbors : str or transformer, default="auto"
@@ -73,7 +73,7 @@ class HessianLLE(OperatorKernel):
     def operator(self, X: Any) -> GraphOperator:
         """Build the flipped Hessian functional from the neighbourhoods of `X`."""
         X = require_points(self, X)
-        near = neighborhoods(self, X, default=12)
+        near = neighborhoods(self, X, default=20)
         d = check_count("n_directions", self.n_directions)
         check_count(
             "n_neighbors", near.n_neighbors, minimum=d * (d + 3) // 2 + 1, hint=f"n_directions={d} needs that many"

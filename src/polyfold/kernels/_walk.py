@@ -86,13 +86,17 @@ class WalkExtension:
         matches = match_training(distances, indices)
         scales = self.affinity.new_scales(distances)
         values = self.affinity(distances, indices, scales) * self._is_edge(distances, indices)
-        values /= values.sum(axis=1, keepdims=True)
+        degrees = values.sum(axis=1)
+        values /= degrees[:, None]
         n, k = indices.shape
         shape = (n, self.near.n_samples)
         rows = sp.csr_array((values.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=shape)
         times = scales**2 / self.unit if self.unit else np.ones(n)
         times = np.where(matches >= 0, self.times[matches], times)
-        return Extension(_own_rows(rows, self.walk, matches), times, self.components[indices[:, 0]], matches)
+        rows = _own_rows(rows, self.walk, matches)
+        # Time × measure over weight: the measure is the weight itself where the pace is even, else one.
+        shares = times if self.unit else 1 / degrees
+        return Extension(rows, times, self.components[indices[:, 0]], matches, shares)
 
     def _is_edge(self, distances: NDArray, indices: NDArray) -> NDArray:
         own = np.arange(distances.shape[1])[None, :] < self.near.n_neighbors
@@ -146,6 +150,7 @@ def walk_operator(
         rows=ExtensionRows(extend),
         trivial=np.sqrt(weights)[:, None] * indicator(components),
         weights=weights,
+        measure=weights if even else np.ones(len(degree)),
         components=components,
         cost=cost,
         flip=flip,

@@ -22,7 +22,7 @@ from polyfold._regression import lowest_residual
 
 __all__ = ["ALPHAS", "CLEAR", "EMPTY", "NEWS", "enough", "narrower", "unexplained"]
 
-ALPHAS = (0.6, 0.42, 0.3, 0.21, 0.15, 0.1)
+ALPHAS = (0.6, 0.4, 0.2, 0.1)
 CLEAR = 0.9
 EMPTY = 0.1
 NEWS = 0.55

@@ -1,11 +1,11 @@
 """Coordinates of new points [Blau2017 has none].
 
-The deflated eigenproblem says K g = ν g + Q c on the training points, where Q c = √w q and q is the predictable part
-that the deflation took off: a function of the component and of the earlier coordinates only. All its pieces exist at
-a new point x, so coordinates follow one after the other:
+The deflated eigenproblem says K g = ν g + Q c on the training points, where Q c = √w a + v m/√w: an intercept a per
+component and the predictable part v, a function of the earlier coordinates only. All pieces exist at a new point x, so
+coordinates follow one after the other:
 
-    kernels of two points   f(x) = (k(x, ·) f − q(x)) / ν
-    random walks            f(x) = (T(x) f − s(x) q(x)) / (1 − s(x) (λ_max − ν))
+    kernels of two points   f(x) = (k(x, ·) f − a − v(x)) / ν
+    random walks            f(x) = (T(x) f − s(x) (a + v(x) m(x)/w(x))) / (1 − s(x) (λ_max − ν))
     locally linear methods  f(x) = T(x) f
 """
 
@@ -40,22 +40,17 @@ def extend(operator: KernelOperator, steps: list[Step], X: Any) -> NDArray:
 
 
 def _raw_value(operator: KernelOperator, step: Step, extension: Any, image: NDArray, earlier: NDArray) -> NDArray:
+    predictable = 0.0 if step.predictable is None else step.predictable.features(earlier) @ step.slopes
     if not isinstance(operator, GraphOperator):
-        return (image - _taken(step, earlier, np.zeros(len(image), dtype=np.intp))) / step.eigenvalue
+        return (image - step.intercepts[0] - predictable) / step.eigenvalue
     if operator.interpolates:
         return image
+    taken = extension.times * step.intercepts[extension.components] + extension.shares * predictable
     share = 1 - extension.times * (operator.flip - step.eigenvalue)
-    taken = _taken(step, earlier, extension.components)
-    return (image - extension.times * taken) / np.maximum(share, _LOWEST_SHARE)
+    return (image - taken) / np.maximum(share, _LOWEST_SHARE)
 
 
 def _kernel_images(operator: KernelOperator, raw: NDArray, X: Any) -> NDArray:
     if isinstance(operator, FactorOperator):
         return operator.features(X) @ (operator.factor.T @ raw)
     return np.asarray(operator.rows(X) @ raw)
-
-
-def _taken(step: Step, F: NDArray, components: NDArray) -> NDArray:
-    """Return the predictable part q(x)."""
-    q = step.intercepts[components]
-    return q if step.predictable is None else q + step.predictable.features(F) @ step.slopes

@@ -2,7 +2,7 @@
 
 Step i solves, in the measure w of the kernel (`polyfold.kernels`), with g = √w f,
 
-    max gᵀ K g   with   ‖g‖ = 1,   Σ w f = 0 (per component),   Σ w f v = 0 for every v the smoother sees,
+    max gᵀ K g   with   ‖g‖ = 1,   Σ w f = 0 (per component),   Σ m f v = 0 for every v the smoother sees,
 
 [Blau2017, eq. 11 and 12] → `next_coordinate`; the loop over steps 4–9 is in `_search.py`.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold.kernels import KernelOperator
+from polyfold.kernels import GraphOperator, KernelOperator
 from polyfold.nonredundant._deflation import ConstrainedSolver
 from polyfold.nonredundant._smoother import Predictable, predictable_functions
 
@@ -26,7 +26,8 @@ class Problem:
     """A kernel operator seen as problem (4): its measure, its trivial directions, its constrained solver."""
 
     operator: KernelOperator
-    weights: NDArray
+    weights: NDArray  # (n,) w
+    measure: NDArray  # (n,) m, in which the smoother averages
     trivial: NDArray  # (n, c), in g = √w f
     solver: ConstrainedSolver
 
@@ -35,8 +36,9 @@ class Problem:
         """Read the measure and the trivial directions off `operator`; without them, ones."""
         n = operator.n_samples
         weights = getattr(operator, "weights", np.ones(n))
+        measure = operator.measure if isinstance(operator, GraphOperator) else np.ones(n)
         trivial = np.ones((n, 1)) if operator.trivial is None else operator.trivial
-        return cls(operator, weights, trivial, solver)
+        return cls(operator, weights, measure, trivial, solver)
 
 
 @dataclass(frozen=True)
@@ -101,21 +103,20 @@ def next_coordinate(
         predictable = predictable_functions(
             F,
             bandwidth_of(F, alpha),
-            problem.weights,
+            problem.measure,
             smoother=settings.smoother,
             dense=settings.dense,
             cut=settings.cut,
             rng=np.random.RandomState(settings.seed),
         )
-    root = np.sqrt(problem.weights)
-    columns, transform = _orthonormal(problem.trivial, predictable, root)
+    columns, transform = _orthonormal(problem.trivial, predictable, problem.measure / np.sqrt(problem.weights))
     g = problem.solver.solve(columns, start)
     return _step(problem, g, columns, transform, predictable, alpha)
 
 
-def _orthonormal(trivial: NDArray, predictable: Predictable | None, root: NDArray) -> tuple[NDArray, NDArray]:
-    """Q (n, q) spanning the trivial and predictable directions, and T with Q = [trivial, √w V] T."""
-    parts = [trivial] if predictable is None else [trivial, root[:, None] * predictable.values]
+def _orthonormal(trivial: NDArray, predictable: Predictable | None, factor: NDArray) -> tuple[NDArray, NDArray]:
+    """Q (n, q) spanning the trivial and predictable directions, and T with Q = [trivial, V m/√w] T."""
+    parts = [trivial] if predictable is None else [trivial, predictable.values * factor[:, None]]
     X = np.concatenate(parts, axis=1)
     norms = np.linalg.norm(X, axis=0)
     d, U = np.linalg.eigh((X / norms).T @ (X / norms))

@@ -1,16 +1,16 @@
 """What earlier coordinates can predict: the row space of a kernel smoother, as few functions of them.
 
 [Blau2017, eq. 10] writes the regression on the earlier coordinates F as a smoother matrix P; the next coordinate
-must satisfy P f = 0. With weights w (degrees, or ones), the smoother averages in the measure w,
+must satisfy P f = 0. With Gaussian weights G and a measure m of the points (ones in the paper),
 
-    (P f)_i = Σ_j s_ij G_ij w_j f_j,
+    P_ij = G_ij m_j / Σ_j G_ij m_j                  (Nadaraya–Watson, Alg. 1 step 5)
+    P_ij = x_iᵀ S_i⁻¹ x_j G_ij m_j,  x = (1, F)     (locally linear)
 
-where s_ij = 1 / Σ_j G_ij w_j for Nadaraya–Watson and the locally linear fit puts a line through the neighbours.
-Both have the form P = A Bᵀ with B = [Z, F₁Z, …] known for new points too, so the right singular vectors above a cut
-come from two small Gram matrices: `nadaraya_watson`, `locally_linear` → `_row_space`.
+Both have the form P = A Bᵀ diag(m) with B = [Z, F₁Z, …] known for new points too, where G = Z Zᵀ, so the right singular
+vectors above a cut (step 6) come from two small Gram matrices: `_nadaraya_watson`, `_locally_linear` → `_row_space`.
 
-Deviations from the paper: 1. G is replaced by its low-rank factor (trace error 1e-3), the dense matrix remains for
-checking; 2. the measure w, which makes the constraint self-adjoint in the space where the graph walk is.
+Deviations from the paper: 1. G is replaced by its low-rank factor (trace error 1e-3), the dense matrix is kept for
+checks; 2. the measure: where a graph walk has an even pace, points count in regressions as they do in the walk.
 """
 
 from __future__ import annotations
