@@ -139,7 +139,7 @@ def test_sparse_and_dense_agree(digits):
 def test_large_sparse_data_are_never_filled_in():
     topic, terms = np.arange(4000) % 8, np.random.default_rng(0).integers(0, 60, (4000, 40))
     places = (np.repeat(np.arange(4000), 40), (terms + 6000 * topic[:, None]).ravel())
-    X = sparse.csr_matrix((np.repeat(2.0 ** -topic, 40), places), shape=(4000, 50_000))
+    X = sparse.csr_matrix((np.repeat(2.0**-topic, 40), places), shape=(4000, 50_000))
     model = ModularAutoencoder(2, 2, random_state=0).fit(X)
     assert model.transform(X[:10]).shape == (10, 4)
     assert model.loss_bound_ <= model.loss_ < model.directions_.energy / 4000

@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from polyfold import ModularAutoencoder
 from polyfold.exceptions import MissingExtraError
 from polyfold.networks import MLP, ModularAutoencoderNetwork, ModularRegressor, Training
 
@@ -104,6 +105,17 @@ def test_deep_autoencoder_beats_the_linear_one_on_a_curve(rng):
         for hidden in ((), (32, 16))
     ]
     assert losses[1] < 0.5 * losses[0]
+
+
+@pytest.mark.parametrize("diversity", [0.0, 0.6])
+def test_linear_networks_reach_the_closed_form(rng, diversity):
+    X = rng.normal(size=(200, 6)) * [4, 3, 2, 1.5, 1, 0.5] + 10
+    closed = ModularAutoencoder(3, 2, diversity=diversity, random_state=0).fit(X)
+    training = Training(max_iter=300, learning_rate=0.03, batch_size=200, validation_fraction=0.0)
+    network = ModularAutoencoderNetwork(
+        3, 2, architecture=MLP(()), diversity=diversity, training=training, random_state=0
+    ).fit(X)
+    assert closed.loss_ * (1 - 1e-6) <= network.loss_ <= 1.01 * closed.loss_
 
 
 def test_user_architecture_is_used(regression):

@@ -2,17 +2,21 @@
 
 from polyfold.metrics._clustering import clustering_accuracy, nmi
 from polyfold.metrics._distance_correlation import distance_correlation, module_correlation, module_fidelity
+from polyfold.metrics._ensemble import EnsembleErrors, ensemble_errors, majority_vote
 from polyfold.metrics._loss import inner_product_loss, modular_loss
 from polyfold.metrics._redundancy import loo_reconstruction, psnr, redundancy
 from polyfold.metrics._retrieval import retrieval_precision
 from polyfold.metrics._retrieval_curve import average_accuracy_curve
 
 __all__ = [
+    "EnsembleErrors",
     "average_accuracy_curve",
     "clustering_accuracy",
     "distance_correlation",
+    "ensemble_errors",
     "inner_product_loss",
     "loo_reconstruction",
+    "majority_vote",
     "modular_loss",
     "module_correlation",
     "module_fidelity",

@@ -61,11 +61,9 @@ def solve_closed_autoencoder(
     values: NDArray, n_modules: int, n_components: int, diversity: float, rng: np.random.RandomState
 ) -> AutoencoderSolution:
     """Global minimum wherever the frame exists: the closed form on singular values."""
-    M, H = n_modules, n_components
-    F = solve_closed(values, M, H, diversity, rng).factors
+    F = solve_closed(values, n_modules, n_components, diversity, rng).factors
     k = F.shape[2]
-    _, s, V = np.linalg.svd(F, full_matrices=False)  # F'F = V' s² V
-    A, B = np.zeros((M, k, H)), np.zeros((M, H, k))
-    A[:, :, : V.shape[1]] = V.transpose(0, 2, 1)
-    B[:, : V.shape[1]] = s[:, :, None] ** 2 * V / values[:k]
-    return AutoencoderSolution(A, B)
+    # The rows of a module's factor are orthogonal, so F'F = V' diag(s) V needs no decomposition.
+    s = np.einsum("mhk,mhk->mh", F, F)
+    V = F / np.sqrt(np.where(s > 0, s, 1.0))[:, :, None]
+    return AutoencoderSolution(V.transpose(0, 2, 1), s[:, :, None] * V / values[:k])
