@@ -55,28 +55,32 @@ def test_shifted_centers_follow_the_oracle():
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_sparse_assignment_is_brute_force(metric):
+@pytest.mark.parametrize("own", [True, False])
+def test_sparse_assignment_is_brute_force(metric, own):
     rng = np.random.default_rng(0)
     X = make(rng, 150, 60, np.float64) * (rng.random((150, 60)) < 0.2)
     d = a_draw(0, 150, 50, 60)
     sparse = sp.csr_array(X)
-    got = SparseBottom(sparse, metric).assign(sparse, d, None, own=True)
-    P, W = X[:, d.chosen], X[d.rows][:, d.chosen]
-    expected = nearest_centers(P, W, metric)
-    differing = got != expected
-    # Parallel rows tie under the cosine, and rounding then decides.
-    np.testing.assert_allclose(
-        [_score(P[i], W[got[i]], metric) for i in np.flatnonzero(differing)],
-        [_score(P[i], W[expected[i]], metric) for i in np.flatnonzero(differing)],
-        rtol=1e-12,
-    )
-    assert differing.mean() < 0.1
+    got = SparseBottom(sparse, metric).assign(sparse, d, None, own=own)
+    np.testing.assert_array_equal(got, nearest_centers(X[:, d.chosen], X[d.rows][:, d.chosen], metric))
 
 
-def _score(x, w, metric):
-    from tests.oracles.bootstrap import similarity
+@pytest.mark.parametrize("own", [True, False])
+def test_parallel_sparse_rows_tie_to_the_first(own):
+    rng = np.random.default_rng(0)
+    base = rng.random((10, 12)) * (rng.random((10, 12)) < 0.5)
+    X = sp.csr_array(np.vstack([base, 3 * base, 0 * base, base / 7]))
+    d = Draw(rng.permutation(40)[:30].astype(np.int32), np.arange(12, dtype=np.int32), np.zeros(0, np.int32))
+    got = SparseBottom(X, "cosine").assign(X, d, None, own=own)
+    dense = X.toarray()
+    kinds = [np.flatnonzero([np.allclose(_unit(dense[r]), _unit(x)) for r in d.rows]) for x in dense]
+    expected = [hits[0] if x.any() and len(hits) else 0 for hits, x in zip(kinds, dense, strict=True)]
+    known = [bool(len(hits)) for hits in kinds]
+    np.testing.assert_array_equal(got[known], np.array(expected)[known])
 
-    return similarity(x, w, metric)
+
+def _unit(x):
+    return x / (np.linalg.norm(x) or 1.0)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])

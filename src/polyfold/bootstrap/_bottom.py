@@ -19,7 +19,7 @@ from numba import njit
 
 from polyfold.bootstrap._draws import Draw
 from polyfold.bootstrap._neighbors import NeighborIndex
-from polyfold.bootstrap._postings import nearest_sparse, take_sparse
+from polyfold.bootstrap._postings import first_equal_sparse, nearest_sparse, take_sparse
 from polyfold.bootstrap._rows import first_equal, nearest_candidate, sum_kind, take
 from polyfold.bootstrap._screen import Screen, nearest, nearest_linear
 
@@ -171,8 +171,13 @@ class SparseBottom:
         centers = take_sparse(self.X, draw.rows, draw.chosen)
         if len(draw.shifted):
             centers = _roll_columns(centers, draw.shifted)
-        points = take_sparse(X, np.arange(X.shape[0]), draw.chosen)
-        return nearest_sparse(points, centers, self.metric)
+        out = np.empty(X.shape[0], dtype=np.int32)
+        rows = np.arange(X.shape[0])
+        if own and self.metric != "linear" and not len(draw.shifted):
+            out[draw.rows] = first_equal_sparse(centers, self.metric)
+            rows = np.flatnonzero(draw_positions(draw, len(rows)) < 0)
+        out[rows] = nearest_sparse(take_sparse(X, rows, draw.chosen), centers, self.metric)
+        return out
 
 
 @dataclass

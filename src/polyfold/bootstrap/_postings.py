@@ -13,7 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-__all__ = ["nearest_sparse", "take_sparse"]
+__all__ = ["first_equal_sparse", "nearest_sparse", "take_sparse"]
+
+# Scores closer than this, relative to the larger one, count as equal: parallel rows differ only by rounding.
+TIE = 1e-12
 
 
 def take_sparse(X: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
@@ -35,11 +38,7 @@ def nearest_sparse(points: Any, centers: Any, metric: str) -> np.ndarray:
     -----
     Time is the number of shared terms plus n·k additions; memory is one row of k scores and the lists.
     """
-    squares = np.bincount(
-        np.repeat(np.arange(centers.shape[0]), np.diff(centers.indptr)),
-        weights=np.square(centers.data, dtype=np.float64),
-        minlength=centers.shape[0],
-    )
+    squares = _row_sums(centers, np.square(centers.data, dtype=np.float64))
     lists = centers.tocsc()
     weights = lists.data.astype(np.float64)
     bias = np.zeros(len(squares))
@@ -51,6 +50,40 @@ def nearest_sparse(points: Any, centers: Any, metric: str) -> np.ndarray:
     out = np.empty(points.shape[0], dtype=np.int32)
     _best_scores(points.data, points.indices, points.indptr, weights, lists.indices, lists.indptr, bias, out)
     return out
+
+
+def first_equal_sparse(rows: Any, metric: str) -> np.ndarray:
+    """Lowest index of a row equal (under the cosine: parallel) to each row: (k,) int32.
+
+    Rows are told apart by a random projection; those with the same value are compared.
+    """
+    out = np.arange(rows.shape[0], dtype=np.int32)
+    weights = np.random.default_rng(rows.shape[1]).standard_normal(rows.shape[1])
+    hashes = _row_sums(rows, rows.data * weights[rows.indices])
+    norms = np.sqrt(_row_sums(rows, np.square(rows.data, dtype=np.float64)))
+    if metric == "cosine":
+        out[norms == 0] = 0
+        hashes /= np.where(norms > 0, norms, 1.0)
+    order = np.argsort(hashes, kind="stable")
+    close = np.abs(np.diff(hashes[order])) <= 1e-11 * (1 + np.abs(hashes[order][1:]))
+    for place in np.flatnonzero(close):
+        i, j = order[place], order[place + 1]
+        if _is_same(rows[[i]], rows[[j]], norms[i], norms[j], metric):
+            out[[i, j]] = min(out[i], out[j])
+    return out
+
+
+def _is_same(a: Any, b: Any, a_norm: float, b_norm: float, metric: str) -> bool:
+    if metric == "cosine":
+        a, b = a / (a_norm or 1.0), b / (b_norm or 1.0)
+    difference = (a - b).data
+    return bool(np.all(np.abs(difference) <= TIE * max(a_norm, b_norm)))
+
+
+def _row_sums(rows: Any, entries: np.ndarray) -> np.ndarray:
+    """Sum of `entries`, one per stored entry of `rows`, over every row: (k,)."""
+    owners = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    return np.bincount(owners, weights=entries, minlength=rows.shape[0])
 
 
 @njit(cache=True, nogil=True)
@@ -83,4 +116,10 @@ def _best_scores(data, indices, indptr, weights, owners, starts, bias, out):
             t = indices[e]
             for f in range(starts[t], starts[t + 1]):
                 scores[owners[f]] += x * weights[f]
-        out[i] = np.argmax(scores)
+        winner, best = 0, scores[0]
+        limit = best + TIE * abs(best)
+        for j in range(1, len(scores)):
+            if scores[j] > limit:
+                winner, best = j, scores[j]
+                limit = best + TIE * abs(best)
+        out[i] = winner
