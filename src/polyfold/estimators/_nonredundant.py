@@ -28,7 +28,7 @@ from polyfold.spectra import SpectrumBuilder
 
 __all__ = ["NonRedundantEmbedding"]
 
-_QUERIES = 1000
+_QUERIES = 500
 # Directions of a kernel of two points that the sequence may combine.
 _RANK = 500
 
@@ -54,7 +54,7 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Neighbours of the graph kernels; None leaves the kernel's own setting.
     bandwidth : float or "auto", default="auto"
         Width α of the regression, in units of the root mean squared norm of the earlier coordinates (0.1 to 0.6 in
-        the paper). "auto" takes the widest of 0.6, 0.4, 0.2, 0.1 whose second coordinate is at least 90 %
+        the paper). "auto" takes the widest of 0.6, 0.4, 0.2, 0.1 whose second coordinate is at least 85 %
         unexplained by the first under leave-one-out regression with the bandwidth that predicts best.
     smoother : {"nadaraya_watson", "locally_linear"}, default="nadaraya_watson"
     rank_cut : float, default=0.03
@@ -272,7 +272,7 @@ def _natural_scales(operator: KernelOperator, eigenvalues: NDArray) -> NDArray:
 
 
 def _own_redundancy(F: NDArray, alphas: NDArray, seed: int) -> NDArray:
-    """Leave-one-out residuals with the bandwidths of the fit, on at most 1,000 points."""
+    """Leave-one-out residuals with the bandwidths of the fit, on at most 500 points."""
     rng = np.random.RandomState(seed)
     queries = np.arange(len(F)) if len(F) <= _QUERIES else rng.choice(len(F), _QUERIES, replace=False)
     out = np.ones(F.shape[1])

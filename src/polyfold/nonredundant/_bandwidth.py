@@ -23,11 +23,11 @@ from polyfold._regression import lowest_residual
 __all__ = ["ALPHAS", "CLEAR", "EMPTY", "NEWS", "enough", "narrower", "unexplained"]
 
 ALPHAS = (0.6, 0.4, 0.2, 0.1)
-CLEAR = 0.9
+CLEAR = 0.85
 EMPTY = 0.1
 NEWS = 0.55
-_REFERENCES = 3000
-_QUERIES = 400
+_REFERENCES = 2500
+_QUERIES = 300
 
 
 def unexplained(F: NDArray, y: NDArray, seed: int = 0) -> float:
