@@ -1,0 +1,405 @@
+"""Do bootstrap networks cluster as the paper says, and are they fast enough to be used?
+
+Design, one part each, so that parts can be run alone (``python -m benchmarks.studies.bootstrap small upper``) and are
+merged into one result:
+
+- ``small``: 5,000 MNIST images (500 per digit), recommended settings, three seeds; fit against the bare
+  single-precision products of its bottom layer.
+- ``full``: 60,000 images, k1 = 8000, train and test; the same ratio, estimated from a sample of the products in the
+  same run; peak memory; umap-learn (10 components, min_dist 0) + k-means on the same images.
+- ``student``: a network of 2048-2048 units in the place of the full one, on the 10,000 test images.
+- ``upper``: the layers above against scipy's sparse products doing the same, per clustering, on one thread.
+- ``tables``, ``news``: the sets of Tables 7 and 8 that we have; k-means and PCA + k-means beside (best of 10 runs, not
+  50; PCA keeps 98 % of the variance, 100 dimensions for text).
+- ``growth``: time against n at fixed k1 and V, and against V.
+- ``retrieval``: average-accuracy curves on Reuters, against latent semantic analysis, five dimensions each.
+
+Times are given as wall-clock and as processor seconds, and ratios of both, because the machine is shared.
+
+Expected: NMI and accuracy of the paper, fits at a fraction of the products the definition asks for, linear growth.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.preprocessing import normalize
+from threadpoolctl import threadpool_limits
+
+import polyfold as pf
+from benchmarks._record import RESULTS, data_folder, record
+from polyfold.bootstrap._matching import match
+from polyfold.bootstrap._network import fit_network
+from polyfold.ensembles import DropoutNetwork
+from polyfold.metrics import average_accuracy_curve, clustering_accuracy, nmi
+
+JOBS = 2
+V = 400
+SEEDS = (0, 1, 2)
+# NMI of [Zhang2016, table 7]: MBN, its standard deviation, k-means (None: not finished), PCA + k-means.
+PAPER = {
+    "isolet1": (77.89, 0.81, 77.21, 56.74),
+    "wine": (55.49, 4.07, 42.88, 40.92),
+    "new_thyroid": (68.80, 5.03, 49.46, 49.46),
+    "dermatology": (82.40, 2.24, 9.11, 59.50),
+    "coil20": (84.31, 2.10, 78.03, 79.00),
+    "usps": (80.52, 0.81, 43.63, 43.00),
+    "umist": (74.48, 1.91, 65.36, 66.25),
+    "yaleb": (43.36, 0.44, 12.71, 16.54),
+    "orl": (79.22, 0.84, 75.55, 75.81),
+    "20newsgroups": (41.61, 0.51, None, 22.49),
+}
+
+
+def timed(function: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+    """Call a function; return its result with wall-clock and processor seconds."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = function()
+    return result, {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+
+
+def ratio(a: dict[str, float], b: dict[str, float]) -> dict[str, float]:
+    """Quotients of both clocks."""
+    return {clock: a[clock] / b[clock] for clock in ("wall", "cpu")}
+
+
+def bare_products(n: int, k: int, d: int, sample: int = 5000) -> dict[str, float]:
+    """Seconds of the V single-precision products of a bottom layer, from a few of `sample` rows."""
+    rng = np.random.default_rng(0)
+    A, B = rng.random((sample, d), dtype=np.float32), rng.random((d, k), dtype=np.float32)
+    with threadpool_limits(JOBS, user_api="blas"):
+        A @ B
+        _, seconds = timed(lambda: [A @ B for _ in range(3)])
+    return {clock: s / 3 * V * n / sample for clock, s in seconds.items()}
+
+
+def scores(y: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """NMI and clustering accuracy in per cent."""
+    return {"nmi": 100 * nmi(y, labels), "acc": 100 * clustering_accuracy(y, labels)}
+
+
+def best_of_fifty(Z: np.ndarray, c: int, seed: int, n_init: int = 50) -> KMeans:
+    """Best of many runs of k-means."""
+    return KMeans(c, n_init=n_init, random_state=seed).fit(Z)
+
+
+def network(c: int, seed: int, **options: Any) -> pf.MultilayerBootstrapNetwork:
+    """Recommended settings of the paper."""
+    return pf.MultilayerBootstrapNetwork(c, n_classes=c, n_clusterings=V, random_state=seed, n_jobs=JOBS, **options)
+
+
+def warm_up() -> None:
+    """Compile the kernels of every mode, so that no timing contains it."""
+    X = np.random.default_rng(0).integers(0, 255, (2500, 784)).astype(np.uint8)
+    for neighbors in ("exact", "graph"):
+        model = pf.MultilayerBootstrapNetwork(2, n_classes=10, first_layer=800, n_clusterings=4, neighbors=neighbors)
+        model.fit(X).transform(X[:50])
+
+
+def digits(data: Path, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """500 images of every digit from the training part."""
+    X, y = pf.datasets.load_mnist(data, return_X_y=True)
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([rng.choice(np.flatnonzero(y[:60000] == c), 500, replace=False) for c in range(10)])
+    return X[rows], y[rows]
+
+
+def small(data: Path) -> dict[str, Any]:
+    """5,000 images, exact and by graph."""
+    warm_up()
+    figures: dict[str, Any] = {}
+    for mode in ("exact", "graph"):
+        runs = []
+        for seed in SEEDS:
+            X, y = digits(data, seed)
+            products = bare_products(5000, 2500, 392)
+            model, seconds = timed(lambda X=X, seed=seed, mode=mode: network(10, seed, neighbors=mode).fit(X))
+            labels = best_of_fifty(model.embedding_, 10, seed).labels_
+            again = bare_products(5000, 2500, 392)
+            products = {clock: (products[clock] + again[clock]) / 2 for clock in products}
+            runs.append({**scores(y, labels), "fit": seconds, "fit/products": ratio(seconds, products)})
+        figures[mode] = {
+            "nmi": np.mean([r["nmi"] for r in runs]),
+            "acc": np.mean([r["acc"] for r in runs]),
+            "disagreement": model.disagreement_,
+            "runs": runs,
+        }
+    return figures
+
+
+def full(data: Path) -> dict[str, Any]:
+    """60,000 images, with umap-learn beside."""
+    import umap
+
+    warm_up()
+    X, y = pf.datasets.load_mnist(data, return_X_y=True)
+    train, test = X[:60000], X[60000:]
+    before = bare_products(60000, 8000, 392)
+    model, fit = timed(lambda: network(10, 0, first_layer=8000).fit(train, checkpoint=checkpoint()))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    after = bare_products(60000, 8000, 392)
+    products = {clock: (before[clock] + after[clock]) / 2 for clock in before}
+    kmeans, clustering = timed(lambda: best_of_fifty(model.embedding_, 10, 0))
+    Z, transform = timed(lambda: model.transform(test))
+    reducer = umap.UMAP(n_components=10, min_dist=0.0)
+    rival, umap_fit = timed(lambda: reducer.fit_transform(train.astype(np.float32)))
+    rival_scores = scores(y[:60000], best_of_fifty(rival, 10, 0).labels_)
+    train_scores = scores(y[:60000], kmeans.labels_)
+    return {
+        "train": train_scores,
+        "test": scores(y[60000:], kmeans.predict(Z)),
+        "fit": fit,
+        "transform_10000": transform,
+        "clustering": clustering,
+        "fit/products": ratio(fit, products),
+        "peak_memory_gb": memory,
+        "disagreement": model.disagreement_,
+        "neighbor_recall": model.neighbor_recall_,
+        "umap": {
+            **rival_scores,
+            "fit": umap_fit,
+            "nmi_gain": train_scores["nmi"] - rival_scores["nmi"],
+            "acc_gain": train_scores["acc"] - rival_scores["acc"],
+            "fit/umap": ratio(fit, umap_fit),
+        },
+    }
+
+
+def checkpoint() -> Path:
+    """Folder of the full fit, which ``student`` takes up again."""
+    return Path(os.environ.get("POLYFOLD_SCRATCH", tempfile.gettempdir())) / "polyfold-bootstrap-full"
+
+
+def student(data: Path) -> dict[str, Any]:
+    """Teach a small network the clusters of the large one."""
+    X, y = pf.datasets.load_mnist(data, return_X_y=True)
+    train, test = X[:60000], X[60000:]
+    model = network(10, 0, first_layer=8000).fit(train, checkpoint=checkpoint())
+    kmeans = best_of_fifty(model.embedding_, 10, 0)
+    model.transform(test[:200])
+    Z, ours = timed(lambda: model.transform(test))
+    taught = DropoutNetwork((2048, 2048), output="sigmoid", max_iter=STUDENT_EPOCHS, random_state=0)
+    compressed = pf.Compressed(kmeans, student=taught, random_state=0)
+    _, training = timed(lambda: compressed.fit(train, target=kmeans.labels_))
+    compressed.predict(test)
+    labels, theirs = timed(lambda: compressed.predict(test))
+    network_scores, student_scores = scores(y[60000:], kmeans.predict(Z)), scores(y[60000:], labels)
+    return {
+        "network": network_scores,
+        "student": student_scores,
+        "nmi_gain": student_scores["nmi"] - network_scores["nmi"],
+        "fidelity": compressed.fidelity_,
+        "epochs": STUDENT_EPOCHS,
+        "training": training,
+        "network_seconds": ours,
+        "student_seconds": theirs,
+        "speedup": ratio(ours, theirs),
+    }
+
+
+STUDENT_EPOCHS = 8
+
+
+def upper(data: Path) -> dict[str, Any]:
+    """Codes matched by our kernels and by scipy's sparse product, layer by layer, on one thread."""
+    X, _ = pf.datasets.load_mnist(data, return_X_y=True)
+    n = 20000
+    model = network(10, 0, first_layer=8000).fit(X[:n])
+    net, layers, ours, theirs = model.network_, [], 0.0, 0.0
+    for level in range(1, len(net.sizes)):
+        below, k_below = net.codes[level - 1], net.sizes[level - 1]
+        d = net.draws[level][0]
+        centers = below[d.chosen[:, None], d.rows]
+        match(below, d.chosen, centers, k_below)
+        got, fast = timed(lambda b=below, d=d, c=centers, k=k_below: [match(b, d.chosen, c, k) for _ in range(3)])
+        H = one_of_k(below[d.chosen], k_below)
+        W = H[d.rows].T.tocsr()
+        expected, slow = timed(lambda H=H, W=W: sparse_winners(H, W))
+        np.testing.assert_array_equal(got[0], expected)
+        ours, theirs = ours + fast["cpu"] / 3, theirs + slow["cpu"]
+        layers.append({"k": net.sizes[level], "ours/scipy": fast["cpu"] / 3 / slow["cpu"]})
+    return {"layers": layers, "ours/scipy": ours / theirs, "speedup": theirs / ours}
+
+
+def one_of_k(codes: np.ndarray, k: int) -> sp.csr_matrix:
+    """Form the one-of-k matrix of (u, n) codes, in single precision."""
+    u, n = codes.shape
+    columns = (codes.T.astype(np.int64) + k * np.arange(u)).ravel()
+    return sp.csr_matrix(
+        (np.ones(len(columns), np.float32), columns, np.arange(0, len(columns) + 1, u)), shape=(n, u * k)
+    )
+
+
+def sparse_winners(H: sp.csr_matrix, W: sp.csr_matrix) -> np.ndarray:
+    """Most similar centre of every row, by blocks of the sparse product."""
+    blocks = [(H[s : s + 1000] @ W).argmax(axis=1) for s in range(0, H.shape[0], 1000)]
+    return np.concatenate([np.asarray(b).ravel() for b in blocks])
+
+
+def tables(data: Path) -> dict[str, Any]:
+    """Compare on the sets of Tables 7 and 8, smallest first."""
+    figures: dict[str, Any] = {}
+    for name in ("wine", "new_thyroid", "dermatology", "orl", "umist", "coil20", "isolet1", "yaleb", "usps"):
+        figures[name] = compare(name, *load(data, name), seeds=SEEDS)
+        print(f"   {name}: {figures[name]['mbn']}", flush=True)
+    return {**figures, **verdict(figures)}
+
+
+def news(data: Path) -> dict[str, Any]:
+    """20 Newsgroups under the cosine."""
+    X, y = load(data, "20newsgroups")
+    return {"20newsgroups": compare("20newsgroups", X, y, seeds=SEEDS[:1], metric="cosine")}
+
+
+def load(data: Path, name: str) -> tuple[Any, np.ndarray]:
+    """Raw rows and labels; missing ages of dermatology take the mean age."""
+    if name == "wine":
+        return load_wine(return_X_y=True)
+    X, y = getattr(pf.datasets, f"load_{name}")(data, return_X_y=True)
+    if not sp.issparse(X) and X.dtype != np.uint8 and np.isnan(X).any():
+        X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    return X, y
+
+
+def compare(name: str, X: Any, y: np.ndarray, *, seeds: tuple[int, ...], metric: str = "euclidean") -> dict[str, Any]:
+    """NMI and accuracy of the network, of k-means and of PCA + k-means."""
+    c = len(np.unique(y))
+    mbn = [scores(y, best_of_fifty(network(c, s, metric=metric).fit(X).embedding_, c, s).labels_) for s in seeds]
+    paper, deviation, _, _ = PAPER[name]
+    rows = normalize(X) if metric == "cosine" else X.astype(np.float64)
+    if sp.issparse(rows):
+        reduced = TruncatedSVD(100, random_state=0).fit_transform(rows)
+        plain = None
+    else:
+        reduced = PCA(0.98, svd_solver="full").fit_transform(rows)
+        plain = scores(y, best_of_fifty(rows, c, 0, n_init=10).labels_)
+    mean = float(np.mean([r["nmi"] for r in mbn]))
+    return {
+        "mbn": {
+            "nmi": mean,
+            "acc": float(np.mean([r["acc"] for r in mbn])),
+            "std": float(np.std([r["nmi"] for r in mbn])),
+        },
+        "kmeans": plain,
+        "pca_kmeans": scores(y, best_of_fifty(reduced, c, 0, n_init=10).labels_),
+        "paper": paper,
+        "within_deviation_or_above": mean >= paper - deviation,
+        "seeds": len(seeds),
+    }
+
+
+def verdict(figures: dict[str, Any]) -> dict[str, Any]:
+    """How many sets reach the paper, and on which the network is not ahead."""
+    rivals = {n: max(f[m]["nmi"] for m in ("kmeans", "pca_kmeans") if f[m]) for n, f in figures.items()}
+    return {
+        "reached": sum(f["within_deviation_or_above"] for f in figures.values()),
+        "of": len(figures),
+        "not_ahead": [n for n, f in figures.items() if f["mbn"]["nmi"] <= rivals[n]],
+    }
+
+
+def growth(data: Path) -> dict[str, Any]:
+    """Exponents of time in n and in V."""
+    warm_up()
+    X, _ = pf.datasets.load_mnist(data, return_X_y=True)
+    sizes = (5000, 10000, 20000, 40000)
+    rows = [by_graph(X[:n]) for n in sizes]
+    exact = [fit_seconds(X[:n], 1000, 50, "exact") for n in sizes]
+    counts = (50, 100, 200, 400)
+    by_count = [fit_seconds(X[:10000], 2000, count, "exact") for count in counts]
+    return {
+        "n": sizes,
+        "graph": [r["graph"] for r in rows],
+        "with_graph": [r["graph"] + r["rest"] for r in rows],
+        "without_graph": [r["rest"] for r in rows],
+        "exact": exact,
+        "recall": [r["recall"] for r in rows],
+        "exponent_with_graph": exponent(sizes, [r["graph"] + r["rest"] for r in rows]),
+        "exponent_without_graph": exponent(sizes, [r["rest"] for r in rows]),
+        "exponent_exact": exponent(sizes, exact),
+        "V": counts,
+        "by_V": by_count,
+        "exponent_V": exponent(counts, by_count),
+    }
+
+
+def by_graph(X: np.ndarray) -> dict[str, float]:
+    """Processor seconds of the neighbour lists and of everything else, k1 = 1000 and V = 50."""
+    model = pf.MultilayerBootstrapNetwork(
+        10, first_layer=1000, n_clusterings=50, neighbors="graph", random_state=0, n_jobs=JOBS
+    ).fit(X)
+    bottom = model.network_.bottom
+    lists, graph = timed(lambda: bottom.neighbors(X, own=True, n_jobs=JOBS))
+    bottom.lists = lists
+    options = {"n_clusterings": 50, "feature_fraction": 0.5, "reconstruction": 0.0, "seed": 0, "n_jobs": JOBS}
+    _, rest = timed(lambda: fit_network(X, bottom, model.layer_sizes_, **options))
+    return {"graph": graph["cpu"], "rest": rest["cpu"], "recall": model.neighbor_recall_}
+
+
+def fit_seconds(X: np.ndarray, k: int, count: int, mode: str) -> float:
+    """Processor seconds of a fit."""
+    model = pf.MultilayerBootstrapNetwork(
+        10, first_layer=k, n_clusterings=count, neighbors=mode, random_state=0, n_jobs=JOBS
+    )
+    return timed(lambda: model.fit(X))[1]["cpu"]
+
+
+def exponent(sizes: tuple[int, ...], seconds: list[float]) -> float:
+    """Slope of a straight line through the logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def retrieval(data: Path) -> dict[str, Any]:
+    """Average-accuracy curves on half of the Reuters documents, networks and LSA fitted on the other half."""
+    X, y = pf.datasets.load_reuters(data, return_X_y=True)
+    order = np.random.default_rng(0).permutation(X.shape[0])
+    train, test = order[: X.shape[0] // 2], order[X.shape[0] // 2 :]
+    rows = normalize(X)
+    lsa = TruncatedSVD(5, random_state=0).fit(rows[train])
+    options = {"n_clusterings": 200, "metric": "cosine", "random_state": 0, "n_jobs": JOBS}
+    curves = {"lsa": lsa.transform(rows[test])}
+    for first in (500, 2000):
+        layers = [k for k in (2000, 1000, 500, 250, 125) if k <= first]
+        model = pf.MultilayerBootstrapNetwork(5, first_layer=layers, **options).fit(X[train])
+        curves[f"mbn_{first}"] = model.transform(X[test])
+    counts = None
+    figures: dict[str, Any] = {}
+    for name, Z in curves.items():
+        counts, accuracy = average_accuracy_curve(Z, y[test])
+        figures[name] = (100 * accuracy).round(2)
+    return {"counts": counts, **figures}
+
+
+PARTS = {p.__name__: p for p in (small, full, student, upper, tables, news, growth, retrieval)}
+
+
+def run(data: Path, parts: list[str] | None = None) -> dict[str, Any]:
+    """Run the parts (default: all) and return their figures beside those recorded before."""
+    path = RESULTS / "bootstrap.json"
+    figures = json.loads(path.read_text())["figures"] if path.exists() else {}
+    for name in parts or list(PARTS):
+        figures[name] = PARTS[name](data)
+        print(f"   {name}: {json.dumps(figures[name], default=lambda v: np.asarray(v).tolist())}", flush=True)
+    return figures
+
+
+def main(parts: list[str]) -> None:
+    """Run some parts and record them."""
+    print(record("bootstrap", run(data_folder(), parts)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
