@@ -38,7 +38,7 @@ from polyfold.metrics import loo_reconstruction, psnr, redundancy
 
 DRAWS = (0, 1, 2)
 COUNTS = (3, 5, 7, 9, 11)
-FEW = (5, 8, 11, 16, 20, 24)
+FEW = (5, 8, 11, 16, 20)
 
 
 def run(data: Path) -> dict[str, Any]:
