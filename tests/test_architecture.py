@@ -26,8 +26,8 @@ LAYERS = [
     "ensembles",
     "metrics",
     "datasets",
-    "experiments",
     "report",
+    "experiments",
     "distributed",
     "cli",
 ]
@@ -35,7 +35,7 @@ LAYERS = [
 ARRAYS_ONLY = {"metrics", "report", "datasets"}
 GROUND = {"exceptions", "_linalg", "_validation", "_progress", "_random", "_regression"}
 # Scores are read by the layers that select and show by them.
-EXCEPTIONS = {("ensembles", "metrics"), ("experiments", "report")}
+EXCEPTIONS = {("ensembles", "metrics")}
 
 
 def layer_of(module: str) -> str:

@@ -130,8 +130,8 @@ def solver_ratios(X: np.ndarray) -> dict[str, Any]:
     """Seconds of Algorithm 1 as printed and of Adam against the closed form, the spectrum given."""
     d = pf.ModularKernelPCA(M, H, rank=R, random_state=0).fit(X).eigenvalues_
     figures: dict[str, Any] = {}
+    rng = np.random.RandomState
     for lam in (0.9, 0.99):
-        rng = np.random.RandomState
         closed = solve_closed(d, M, H, lam, rng(0))
         seconds = best_of(lambda lam=lam: solve_closed(d, M, H, lam, rng(0)), 5)
         start = time.perf_counter()

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -87,7 +89,7 @@ def test_diversity_path_is_monotone_in_its_two_terms(blobs):
     path = model().fit(blobs).diversity_path([0, 0.5, 0.9, 0.99])
     assert [m.diversity for m in path] == [0, 0.5, 0.9, 0.99]
     losses = [m.loss_ for m in path]
-    assert all(a >= b for a, b in zip(losses, losses[1:], strict=False))
+    assert all(a >= b for a, b in pairwise(losses))
 
 
 def test_remix_continues_to_learn_on_its_own(blobs):

@@ -1,0 +1,1 @@
+"""Whole jobs from data to table: the demo, and the experiments of the papers."""
