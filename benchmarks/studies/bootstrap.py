@@ -319,7 +319,7 @@ def growth(data: Path) -> dict[str, Any]:
     rows = [by_graph(X[:n]) for n in sizes]
     exact = [fit_seconds(X[:n], 1000, 50, "exact") for n in sizes]
     counts = (50, 100, 200, 400)
-    by_count = [fit_seconds(X[:10000], 2000, count, "exact") for count in counts]
+    by_count = [fit_seconds(X[:10000], 5000, count, "exact") for count in counts]
     return {
         "n": sizes,
         "graph": [r["graph"] for r in rows],

@@ -175,6 +175,14 @@ def test_without_a_seed_the_folder_remembers_its_own(blobs, tmp_path):
     np.testing.assert_array_equal(small(random_state=None).fit(X, checkpoint=tmp_path).embedding_, first)
 
 
+@pytest.mark.parametrize("scale", [1e-25, 1e25])
+@pytest.mark.parametrize("neighbors", ["exact", "graph"])
+def test_units_do_not_matter(blobs, scale, neighbors):
+    X, _ = blobs
+    expected = small(neighbors=neighbors).fit(X).codes()
+    assert np.mean(small(neighbors=neighbors).fit(X * scale).codes() == expected) > 0.99
+
+
 def test_reconstruction_changes_the_centers(blobs):
     X, _ = blobs
     network = small(reconstruction=0.3).fit(X)

@@ -35,27 +35,30 @@ class NeighborIndex:
     def __init__(self, X: np.ndarray, screen: Screen, *, unit: bool) -> None:
         self.screen = screen
         self.unit = unit
+        # Dividing by the largest coordinate keeps single precision from overflowing.
+        self.scale = 1.0
         table = self._coordinates(X)
+        self.scale = float(np.abs(table).max()) or 1.0
+        table = (table / self.scale).astype(np.float32)
         # One product [x, 1]·[-2y, ‖y‖²] is the distance less ‖x‖², which does not change the order.
         self.table = np.column_stack([-2 * table, np.einsum("ij,ij->i", table, table)]).astype(np.float32)
 
     def _coordinates(self, X: np.ndarray) -> np.ndarray:
-        """Single-precision coordinates in blocks of rows, so that no wide copy of `X` is made."""
-        blocks = [self._block(X[s : s + 4096]) for s in range(0, len(X), 4096)]
-        return np.vstack(blocks)
+        """Scaled coordinates, in blocks of rows, so that no wide copy of `X` is made."""
+        return np.vstack([self._block(X[s : s + 4096]) for s in range(0, len(X), 4096)])
 
     def _block(self, rows: np.ndarray) -> np.ndarray:
         if self.unit:
             norms = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
             rows = rows / np.where(norms > 0, norms, 1.0)
-        return self.screen.coordinates(rows)[0].astype(np.float32)
+        return self.screen.coordinates(rows)[0] / self.scale
 
     def query(self, X: np.ndarray, n_neighbors: int, *, n_jobs: int = 1, exclude_self: bool = False) -> np.ndarray:
         """Rows of the index nearest to every row of `X`, by rising distance: (n, n_neighbors) int32.
 
         With `exclude_self`, `X` is what the index was built on, and row i is left out of list i.
         """
-        points = self._coordinates(X)
+        points = self._coordinates(X).astype(np.float32)
         out = np.empty((len(points), n_neighbors), dtype=np.int32)
         step = max(1, BLOCK_ENTRIES // len(self.table))
 

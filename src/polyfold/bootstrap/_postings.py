@@ -68,7 +68,7 @@ def first_equal_sparse(rows: Any, metric: str) -> np.ndarray:
     close = np.abs(np.diff(hashes[order])) <= 1e-11 * (1 + np.abs(hashes[order][1:]))
     for place in np.flatnonzero(close):
         i, j = order[place], order[place + 1]
-        if _is_same(rows[[i]], rows[[j]], norms[i], norms[j], metric):
+        if _is_same(rows[[i]], rows[[j]], float(norms[i]), float(norms[j]), metric):
             out[[i, j]] = min(out[i], out[j])
     return out
 

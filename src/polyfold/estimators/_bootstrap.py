@@ -17,9 +17,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from polyfold._linalg import blas_threads
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.bootstrap import (
     Checkpoint,
+    Network,
     SparseBottom,
     choose_bottom,
     decaying_sizes,
@@ -165,26 +167,10 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         sizes = self._layer_sizes(X.shape[0])
         folder = None if checkpoint is None else Checkpoint(checkpoint, self._settings(X, sizes))
         seed = self._seed(folder)
-        bottom = choose_bottom(
-            X,
-            metric=self.metric,
-            neighbors=self.neighbors,
-            n_centers=sizes[0],
-            reconstruction=self.reconstruction,
-            seed=seed,
-        )
-        self.network_ = fit_network(
-            X,
-            bottom,
-            sizes,
-            n_clusterings=self.n_clusterings,
-            feature_fraction=self.feature_fraction,
-            reconstruction=self.reconstruction,
-            seed=seed,
-            n_jobs=effective_n_jobs(self.n_jobs),
-            checkpoint=folder,
-        )
-        return self._finish(seed)
+        # One thread of BLAS: the last digits must not depend on how many there are.
+        with blas_threads(1):
+            self.network_ = self._fit_network(X, sizes, seed, folder)
+            return self._finish(seed)
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
         """Fit, and return the coordinates of the training points, (n_samples, n_components)."""
@@ -192,7 +178,8 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def transform(self, X: Any) -> NDArray:
         """Coordinates of points, (n_samples, n_components)."""
-        codes = self._encode(X, len(self.layer_sizes_) - 1 if hasattr(self, "layer_sizes_") else 0)
+        check_is_fitted(self)
+        codes = self._encode(X, len(self.layer_sizes_) - 1)
         return self.output_.transform(codes, n_jobs=effective_n_jobs(self.n_jobs))
 
     def codes(self, X: Any = None, layer: int = -1) -> NDArray:
@@ -234,6 +221,20 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         shorter.network_ = network
         return shorter._finish(self._output_seed)
 
+    def _fit_network(self, X: Any, sizes: list[int], seed: int, folder: Checkpoint | None) -> Network:
+        shared = {"reconstruction": self.reconstruction, "seed": seed}
+        bottom = choose_bottom(X, metric=self.metric, neighbors=self.neighbors, n_centers=sizes[0], **shared)
+        return fit_network(
+            X,
+            bottom,
+            sizes,
+            n_clusterings=self.n_clusterings,
+            feature_fraction=self.feature_fraction,
+            n_jobs=effective_n_jobs(self.n_jobs),
+            checkpoint=folder,
+            **shared,
+        )
+
     def _finish(self, seed: int) -> Self:
         network, jobs = self.network_, effective_n_jobs(self.n_jobs)
         self._output_seed = seed
@@ -254,7 +255,8 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _encode(self, X: Any, level: int) -> NDArray:
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
-        return self.network_.encode(rows, level, n_jobs=effective_n_jobs(self.n_jobs))
+        with blas_threads(1):
+            return self.network_.encode(rows, level, n_jobs=effective_n_jobs(self.n_jobs))
 
     def _level(self, layer: int) -> int:
         count = len(self.layer_sizes_)
