@@ -122,6 +122,12 @@ def test_duplicates_leave_finite_matrices(kernel):
 
 
 @pytest.mark.parametrize("kernel", GRAPH)
+def test_points_that_are_all_the_same_are_refused(kernel):
+    with pytest.raises(ValueError, match="needs points at different places, got 40 rows"):
+        kernel().operator(np.full((40, 3), 2.0))
+
+
+@pytest.mark.parametrize("kernel", GRAPH)
 def test_more_neighbours_than_points_is_an_error(kernel):
     with pytest.raises(ValueError, match="n_neighbors must be an integer >= 1 and <= 9, got 12; X has 10 samples"):
         kernel(n_neighbors=12).operator(np.random.RandomState(0).rand(10, 3))

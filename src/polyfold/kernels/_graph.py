@@ -126,7 +126,13 @@ def default_neighbors(n_neighbors: int | None, n_samples: int, *, default: int) 
 def neighborhoods(kernel: Any, X: Any, *, default: int = 10) -> Neighborhoods:
     """Find the neighbourhoods a graph kernel asks for by its parameters."""
     k = default_neighbors(kernel.n_neighbors, X.shape[0], default=default)
-    return find_neighbors(X, k, engine=kernel.neighbors, n_jobs=kernel.n_jobs)
+    near = find_neighbors(X, k, engine=kernel.neighbors, n_jobs=kernel.n_jobs)
+    if not near.distances.any():
+        raise ValueError(
+            f"{type(kernel).__name__} needs points at different places, got {near.n_samples} rows whose {k} nearest "
+            "neighbours are all copies of them; drop duplicates, or raise n_neighbors."
+        )
+    return near
 
 
 def require_points(kernel: Any, X: Any) -> Any:
