@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.oracles.autoencoder import autoencoder_loss
 from threadpoolctl import threadpool_limits
 
-from polyfold import ModularAutoencoder
+from polyfold import ModularAutoencoder, ModularClassifier, ModularNeighbors, select_diversity
 from polyfold.baselines import BaggingAutoencoder
 from polyfold.exceptions import DegenerateDataWarning
 
@@ -216,6 +216,17 @@ def test_is_searchable_in_a_pipeline(digits):
         cv=2,
     ).fit(digits, y)
     assert search.best_score_ > 0.5
+
+
+def test_modules_vote_and_are_searched(digits):
+    y = load_digits().target[:500]
+    representation = ModularAutoencoder(4, 3, random_state=0)
+    votes = ModularClassifier(representation, KNeighborsClassifier(1)).fit(digits[:400], y[:400])
+    assert votes.score(digits[400:], y[400:]) > 0.7
+    chosen = select_diversity(representation, digits, y, grid=[0.0, 0.5])
+    assert chosen.best_diversity == 0.5
+    found = ModularNeighbors(representation).fit(digits).kneighbors(digits[:3], return_distance=False)
+    assert found[:, 0].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
