@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from polyfold._linalg import blas_threads
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
-from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import IdentityFeatures
 from polyfold.modular import (
     AutoencoderSolution,
@@ -225,14 +224,7 @@ class ModularAutoencoder(LinearAutoencoder):
     def _solve(self, directions: Directions) -> Self:
         self.directions_ = directions
         self.singular_values_, self.mean_ = directions.values, directions.mean
-        if directions.values.size < self.n_components:
-            warnings.warn(
-                f"n_components={self.n_components} is more than the {directions.values.size} directions of the "
-                "centred data; the columns beyond them are zero. Lower n_components, or check the data for "
-                "constant or repeated rows.",
-                DegenerateDataWarning,
-                stacklevel=3,
-            )
+        self._warn_of_empty_columns(directions.values.size)
         solution = self._solution()
         basis = directions.basis[:, : solution.encoders.shape[2]]
         self.encoders_ = solution.encoders @ basis.T

@@ -84,10 +84,13 @@ class BaggingAutoencoder(LinearAutoencoder):
         rng = check_random_state(self.random_state)
         M, H, (n, D) = self.n_modules, self.n_components, X.shape
         self.encoders_, self.means_ = np.zeros((M, H, D)), np.zeros((M, D))
+        fewest = D
         with blas_threads(self.n_jobs):
             for m in track(range(M), "bootstrap samples"):
                 sample = directions_of(X[np.sort(rng.randint(n, size=n))], H, rng)
                 top = sample.basis[:, :H]
                 self.encoders_[m, : top.shape[1]], self.means_[m] = top.T, sample.mean
+                fewest = min(fewest, sample.values.size)
+        self._warn_of_empty_columns(fewest)
         self.decoders_ = self.encoders_.transpose(0, 2, 1)
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from polyfold._linalg import blas_threads
 from polyfold._validation import check_count
+from polyfold.exceptions import DegenerateDataWarning
 
 __all__ = ["LinearAutoencoder"]
 
@@ -108,6 +110,15 @@ class LinearAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _validate(self, X: Any, *, reset: bool, minimum: int = 1) -> Any:
         dtype = [np.float64, np.float32]
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_min_samples=minimum)
+
+    def _warn_of_empty_columns(self, n_directions: int) -> None:
+        if n_directions < self.n_components:
+            warnings.warn(
+                f"n_components={self.n_components} is more than the {n_directions} directions of the centred data; the "
+                "columns beyond them are zero. Lower n_components, or check the data for constant or repeated rows.",
+                DegenerateDataWarning,
+                stacklevel=4,
+            )
 
     def _check_parameters(self) -> None:
         check_count("n_modules", self.n_modules)
