@@ -3,7 +3,7 @@ import pytest
 from sklearn.datasets import make_swiss_roll
 
 from polyfold.exceptions import DegenerateDataWarning
-from polyfold.kernels import LaplacianEigenmaps
+from polyfold.kernels import HessianLLE, LaplacianEigenmaps
 from polyfold.nonredundant import Problem, Settings, make_solver, nonredundant_sequence, unexplained
 from polyfold.nonredundant._bandwidth import ALPHAS, narrower
 
@@ -38,6 +38,13 @@ def test_ring_has_three_coordinates():
 def test_curve_has_one_coordinate():
     t = np.random.RandomState(0).uniform(0, 1, 500)
     assert len(search(np.column_stack([t, t**2, np.zeros(500)]))) == 1
+
+
+def test_noise_is_not_a_coordinate():
+    # Hessian LLE has directions that live on single points: unpredictable, and nothing of the data.
+    operator = HessianLLE(12).operator(ring(600))
+    steps = nonredundant_sequence(Problem.of(operator, make_solver(operator)), None, None, Settings())
+    assert len(steps) <= 3
 
 
 def test_long_roll_needs_a_narrow_smoother_and_a_blob_does_not():

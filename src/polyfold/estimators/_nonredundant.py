@@ -46,7 +46,8 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     ----------
     n_components : int or "auto", default=2
         Dimensions. "auto" stops before the first coordinate of which a regression on the earlier ones, with the
-        bandwidth that predicts best, leaves less than 55 % unexplained.
+        bandwidth that predicts best, leaves less than 55 % unexplained, or (graph kernels) of which the mean over
+        neighbours leaves more than 50 %: noise.
     kernel : str or kernel object, default="laplacian_eigenmaps"
         Any of :mod:`polyfold.kernels`: "laplacian_eigenmaps", "lle", "hessian_lle", "ltsa", "isomap", "diffusion",
         "rbf", …, objects with their own parameters, callables, or "precomputed".

@@ -10,7 +10,8 @@ excludes what classifiers need. The criterion used here asks the result instead:
 From one earlier coordinate such a regression explains everything that is predictable, so there a coordinate must be
 news to at least `CLEAR`. From several coordinates a fine regression explains part of any smooth function that a
 coarse smoother left, and the factor found in the plane is kept unless a coordinate is nearly nothing but that
-(`EMPTY`). A further coordinate that is news to less than `NEWS` ends ``n_components="auto"``.
+(`EMPTY`). A further coordinate that is news to less than `NEWS` ends ``n_components="auto"``, and so does one of which
+the mean over neighbours in the data leaves more than `NOISE`: it is news, but not of the data.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from numpy.typing import NDArray
 
 from polyfold._regression import lowest_residual
 
-__all__ = ["ALPHAS", "CLEAR", "EMPTY", "NEWS", "enough", "narrower", "unexplained"]
+__all__ = ["ALPHAS", "CLEAR", "EMPTY", "NEWS", "NOISE", "enough", "narrower", "unexplained"]
 
 ALPHAS = (0.6, 0.4, 0.2, 0.1)
 CLEAR = 0.85
 EMPTY = 0.1
 NEWS = 0.55
+NOISE = 0.5
 _REFERENCES = 2500
 _QUERIES = 300
 

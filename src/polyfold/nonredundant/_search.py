@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from polyfold._progress import track
 from polyfold.exceptions import DegenerateDataWarning
-from polyfold.nonredundant._bandwidth import ALPHAS, NEWS, enough, narrower, unexplained
+from polyfold.kernels import GraphOperator, KernelOperator
+from polyfold.nonredundant._bandwidth import ALPHAS, NEWS, NOISE, enough, narrower, unexplained
 from polyfold.nonredundant._sequence import Problem, Settings, Step, next_coordinate
 from polyfold.nonredundant._smoother import is_saturated
 
@@ -29,7 +30,7 @@ def nonredundant_sequence(
     ----------
     problem : Problem
     n_components : int or None
-        None stops before the first coordinate that is news to less than `NEWS`, at most 15.
+        None stops before the first coordinate that is news to less than `NEWS` or mere noise, at most 15.
     alpha : float or None
         Bandwidth factor; None follows `polyfold.nonredundant._bandwidth`.
     settings : Settings
@@ -38,13 +39,24 @@ def nonredundant_sequence(
     limit = min(limit, problem.operator.n_samples - problem.trivial.shape[1])
     steps: list[Step] = []
     for step in track(_coordinates(problem, alpha, settings), "coordinates", total=limit):
-        if n_components is None and step.predictable is not None and step.news < NEWS:
+        if n_components is None and step.predictable is not None and _brings_nothing(problem.operator, step):
             break
         steps.append(step)
         if len(steps) == limit:
             break
     _warn_if_saturated(steps, problem.operator.n_samples)
     return steps
+
+
+def _brings_nothing(operator: KernelOperator, step: Step) -> bool:
+    """Whether a coordinate repeats earlier ones, or is noise that not even neighbours in the data share."""
+    if step.news < NEWS:
+        return True
+    if not isinstance(operator, GraphOperator):
+        return False
+    near = operator.extend.near.indices
+    left = step.values - step.values[near].mean(axis=1)
+    return bool(np.sqrt(np.mean(left**2)) > NOISE)
 
 
 def _coordinates(problem: Problem, alpha: float | None, settings: Settings) -> Iterator[Step]:
