@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms, safe_sparse_dot, svd_flip
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 __all__ = [
     "blas_threads",
@@ -27,7 +28,13 @@ def blas_threads(n_jobs: int | None) -> AbstractContextManager[object]:
     """Limit BLAS to `n_jobs` threads (-1: all cores); None leaves its own setting."""
     if n_jobs is None or n_jobs == -1:
         return nullcontext()
-    return threadpool_limits(limits=max(1, n_jobs), user_api="blas")
+    return _libraries().limit(limits=max(1, n_jobs), user_api="blas")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """BLAS libraries, looked up once: going through all that is loaded takes milliseconds."""
+    return ThreadpoolController()
 
 
 def row_blocks(n_rows: int, width: int, itemsize: int = 8) -> Iterator[slice]:
