@@ -200,6 +200,13 @@ def test_engines_agree(X, engine):
     assert np.all(indices[:, 0] == np.arange(5))
 
 
+def test_faiss_neighbours_survive_pickling(X):
+    pytest.importorskip("faiss")
+    near = find_neighbors(X, 8, engine="faiss")
+    again = pickle.loads(pickle.dumps(near))
+    np.testing.assert_array_equal(again.query(X[:5], 3)[1], near.query(X[:5], 3)[1])
+
+
 def test_a_point_is_never_its_own_neighbour():
     X = np.zeros((12, 2))
     X[6:] = 1

@@ -114,26 +114,25 @@ class _Exact:
 
 
 class _Faiss:
-    """Exact inner search is quadratic, so this is FAISS's graph index (HNSW)."""
+    """FAISS's graph index (HNSW): exact search would be quadratic there, too."""
 
     def __init__(self, X: Any, n_jobs: int | None):
         faiss = import_extra("faiss", "faiss")
         rows = np.ascontiguousarray(X, dtype=np.float32)
-        index = faiss.IndexHNSWFlat(rows.shape[1], 16)
-        index.hnsw.efConstruction = 60
-        index.hnsw.efSearch = 48
-        index.add(rows)
-        self.index = faiss.serialize_index(index)
-        self._live = index
+        self.index: Any = faiss.IndexHNSWFlat(rows.shape[1], 16)
+        self.index.hnsw.efConstruction = 60
+        self.index.hnsw.efSearch = 48
+        self.index.add(rows)
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
-        if self._live is None:
-            self._live = import_extra("faiss", "faiss").deserialize_index(self.index)
-        squared, indices = self._live.search(np.ascontiguousarray(X, dtype=np.float32), k)
+        squared, indices = self.index.search(np.ascontiguousarray(X, dtype=np.float32), k)
         return np.sqrt(np.maximum(squared, 0.0)), indices
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"index": self.index, "_live": None}
+        return {"index": import_extra("faiss", "faiss").serialize_index(self.index)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.index = import_extra("faiss", "faiss").deserialize_index(state["index"])
 
 
 class _PyNNDescent:
