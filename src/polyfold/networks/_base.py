@@ -70,7 +70,7 @@ class NetworkEstimator(BaseEstimator):
         plan, device = self._plan(), torch.device(self.device)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         # Weights, shuffling and dropout draw from torch's generator; the caller's stays as it was.
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(seed)
             network = self._network().to(device)
             kept, held = _split(len(inputs), plan.validation_fraction, torch)

@@ -120,9 +120,15 @@ def _state(network: nn.Module, optimizer: torch.optim.Optimizer, run: Run, ident
         "identity": identity,
         "network": network.state_dict(),
         "optimizer": optimizer.state_dict(),
-        "random": torch.get_rng_state(),
+        "random": _random_states(),
         "run": vars(run),
     }
+
+
+def _random_states() -> list[torch.Tensor]:
+    """Return the state of the processor's generator and of those of the graphics cards, which dropout uses."""
+    cards = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    return [torch.get_rng_state(), *cards]
 
 
 def _resume(
@@ -137,5 +143,7 @@ def _resume(
         return Run()
     network.load_state_dict(state["network"])
     optimizer.load_state_dict(state["optimizer"])
-    torch.set_rng_state(state["random"].cpu())
+    torch.set_rng_state(state["random"][0].cpu())
+    for index, own in enumerate(state["random"][1:]):
+        torch.cuda.set_rng_state(own.cpu(), index)
     return Run(**state["run"])
