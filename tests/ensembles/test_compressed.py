@@ -126,7 +126,7 @@ def test_the_network_of_the_paper(blobs, kind):
 def test_torch_by_name_has_the_size_of_the_paper():
     pytest.importorskip("torch")
     compressed = Compressed(PCA(2), student="torch", random_state=0)
-    student = compressed._student(np.random.RandomState(0))
+    student = compressed._student(np.random.RandomState(0), 100)
     assert student.hidden == (2048, 2048)
     assert student.dropout == 0.2
     assert student.output == "linear"

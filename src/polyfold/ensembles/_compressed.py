@@ -113,7 +113,8 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
         rng = check_random_state(self.random_state)
         self._learn_scales(X, answers)
         seen, hidden = self._split(X.shape[0], rng)
-        self.student_ = self._student(rng).fit(self._scaled(X[seen]), self._lesson(answers[seen]))
+        student = self._student(rng, len(seen))
+        self.student_ = student.fit(self._scaled(X[seen]), self._lesson(answers[seen], student))
         self.fidelity_ = self._fidelity(X[hidden], answers[hidden])
         return self
 
@@ -178,24 +179,26 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
         count = int(self.holdout * n)
         return (order[count:], order[:count]) if count else (order, order)
 
-    def _student(self, rng: np.random.RandomState) -> Any:
+    def _student(self, rng: np.random.RandomState, n_rows: int) -> Any:
         seed = rng.randint(2**31 - 1)
         clusters = is_clusterer(self.estimator)
         if self.student == "torch":
             return DropoutNetwork(output="sigmoid" if clusters else "linear", random_state=seed)
         if self.student is None or self.student == "mlp":
             network = MLPClassifier if clusters else MLPRegressor
-            return network(hidden_layer_sizes=(256, 256), random_state=seed)
+            # With few rows a part held out for stopping would say little.
+            stop = n_rows >= 1000
+            return network(hidden_layer_sizes=(256, 256), max_iter=500, early_stopping=stop, random_state=seed)
         if isinstance(self.student, str):
             raise ValueError(f"student must be 'mlp', 'torch', an estimator or None, got {self.student!r}.")
         return clone(self.student)
 
-    def _lesson(self, answers: NDArray) -> NDArray:
+    def _lesson(self, answers: NDArray, student: Any) -> NDArray:
         """Turn the answers into the target of the student: labels, indicators or scaled coordinates."""
         if not is_clusterer(self.estimator):
             scaled = (answers - self._target_mean) / self._target_scale
             return scaled.ravel() if self._n_outputs == 1 else scaled
-        if is_classifier(self._student(np.random.RandomState(0))):
+        if is_classifier(student):
             return answers
         return (answers[:, None] == self.classes_).astype(np.float32)
 
