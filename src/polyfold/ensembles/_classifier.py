@@ -115,15 +115,14 @@ class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             With hard voting, shares that differ by less than 1e-6 are ties, ordered by mean probability.
         """
         modules = self._modules(X)
-        has_probabilities = all(hasattr(e, "predict_proba") for e in self.estimators_)
-        mean = self._mean_probability(modules) if has_probabilities else np.zeros((modules.shape[1], self._n_classes()))
         if self.voting == "soft":
-            return mean
+            return self._mean_probability(modules)
         votes = self._votes(modules)
-        if not has_probabilities:
-            return votes
-        # Far below one vote of any number of modules: it decides ties and nothing else.
-        return (1 - 1e-6) * votes + 1e-6 * mean
+        tied = np.sum(votes == votes.max(axis=1, keepdims=True), axis=1) > 1
+        if tied.any() and all(hasattr(estimator, "predict_proba") for estimator in self.estimators_):
+            # Far below one vote of any number of modules: it decides ties and nothing else.
+            votes[tied] = (1 - 1e-6) * votes[tied] + 1e-6 * self._mean_probability(modules[:, tied])
+        return votes
 
     def module_scores(self, X: Any, y: ArrayLike) -> NDArray:
         """Return the accuracy of every module's own classifier.
