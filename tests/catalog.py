@@ -1,5 +1,7 @@
 """Every estimator once, in the smallest form that shows its behaviour; contracts run over these lists."""
 
+from sklearn.linear_model import Ridge
+
 import polyfold as pf
 from polyfold import baselines, kernels
 
@@ -27,11 +29,23 @@ MODULAR = [
     baselines.MonolithicKernelPCA(4, random_state=0),
 ]
 
-TRANSFORMERS = [*MODULAR, pf.KernelEmbedding(2, random_state=0)]
+TRANSFORMERS = [
+    *MODULAR,
+    pf.KernelEmbedding(2, random_state=0),
+    pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, random_state=0),
+    pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, neighbors="graph", random_state=0),
+]
 
 OTHERS = [
     pf.ModularClassifier(pf.ModularKernelPCA(3, 2, diversity=0.5, random_state=0)),
     pf.ModularNeighbors(pf.ModularKernelPCA(3, 2, random_state=0), n_neighbors=3),
+    pf.BootstrapClustering(
+        3,
+        network=pf.MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, random_state=0),
+        n_init=2,
+        random_state=0,
+    ),
+    pf.Compressed(pf.KernelEmbedding(2, random_state=0), student=Ridge(), random_state=0),
 ]
 
 

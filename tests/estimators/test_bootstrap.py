@@ -96,9 +96,11 @@ def test_training_rows_are_not_copied(blobs, dtype):
 
 def test_types_agree_on_the_same_numbers(blobs):
     X = np.clip(blobs[0] * 8 + 128, 0, 255).astype(np.uint8)
-    embeddings = [small().fit(X.astype(t)).embedding_ for t in (np.uint8, np.float32, np.float64)]
-    np.testing.assert_array_equal(embeddings[0], embeddings[1])
-    np.testing.assert_array_equal(embeddings[0], embeddings[2])
+    networks = [small().fit(X.astype(t)) for t in (np.uint8, np.float32, np.float64)]
+    assert [n.embedding_.dtype for n in networks] == [np.float64, np.float32, np.float64]
+    for other in networks[1:]:
+        np.testing.assert_array_equal(networks[0].codes(), other.codes())
+        np.testing.assert_allclose(networks[0].embedding_, other.embedding_, atol=1e-6)
 
 
 def test_seeds_threads_and_pickles(blobs):

@@ -170,7 +170,9 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         # One thread of BLAS: the last digits must not depend on how many there are.
         with blas_threads(1):
             self.network_ = self._fit_network(X, sizes, seed, folder)
-            return self._finish(seed)
+            self._finish(seed)
+        self.embedding_ = self.embedding_.astype(_output_dtype(X), copy=False)
+        return self
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
         """Fit, and return the coordinates of the training points, (n_samples, n_components)."""
@@ -179,8 +181,10 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def transform(self, X: Any) -> NDArray:
         """Coordinates of points, (n_samples, n_components)."""
         check_is_fitted(self)
-        codes = self._encode(X, len(self.layer_sizes_) - 1)
-        return self.output_.transform(codes, n_jobs=effective_n_jobs(self.n_jobs))
+        rows = self._rows(X, reset=False)
+        codes = self._encode(rows, len(self.layer_sizes_) - 1)
+        Z = self.output_.transform(codes, n_jobs=effective_n_jobs(self.n_jobs))
+        return Z.astype(_output_dtype(rows), copy=False)
 
     def codes(self, X: Any = None, layer: int = -1) -> NDArray:
         """Nearest centres of points in every clustering of a layer, (n_samples, n_clusterings).
@@ -194,7 +198,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         check_is_fitted(self)
         level = self._level(layer)
-        return (self.network_.codes[level] if X is None else self._encode(X, level)).T
+        return (self.network_.codes[level] if X is None else self._encode(self._rows(X, reset=False), level)).T
 
     def at_layer(self, layer: int) -> Self:
         """Return a fitted copy that ends at `layer`, with the output learned there: how the data look halfway up.
@@ -252,9 +256,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
         return self
 
-    def _encode(self, X: Any, level: int) -> NDArray:
-        check_is_fitted(self)
-        rows = self._rows(X, reset=False)
+    def _encode(self, rows: Any, level: int) -> NDArray:
         with blas_threads(1):
             return self.network_.encode(rows, level, n_jobs=effective_n_jobs(self.n_jobs))
 
@@ -346,9 +348,16 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.metric == "precomputed"
+        exact = isinstance(self.neighbors, str) and self.neighbors in ("auto", "exact")
+        tags.input_tags.sparse = exact or self.metric == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _output_dtype(rows: Any) -> type[np.floating]:
+    """Single precision for single-precision rows, else double."""
+    return np.float32 if rows.dtype == np.float32 else np.float64
 
 
 def _check_list(layers: Any, n: int) -> list[int]:
