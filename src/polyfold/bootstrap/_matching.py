@@ -22,9 +22,9 @@ from numba import njit
 
 __all__ = ["code_dtype", "match", "prefers_lanes", "shared_centers"]
 
-# Points per tile. Lists: the counters of a tile should stay in the second-level cache.
+# Points per tile; with lists, as many as have their counters in the second-level cache.
 LANES = 256
-TILE = 128
+TILE_BYTES = 2**20
 # Counts compared at once when the largest is looked for.
 CHUNK = 256
 
@@ -178,11 +178,12 @@ def _match_lists(codes, chosen, slots, following, counter, out):
     n, k = codes.shape[1], following.shape[1]
     # Index k collects the visits of empty lists, so that the common case has no branch.
     stride = k + 1
-    counts = np.empty(TILE * stride, counter.dtype)
-    where = np.empty(TILE + 1, np.uint64)
-    center = np.empty(TILE + 1, np.uint64)
-    for start in range(0, n, TILE):
-        size = min(n - start, TILE)
+    tile = min(max(TILE_BYTES // (stride * counter.itemsize), 32), 512)
+    counts = np.empty(tile * stride, counter.dtype)
+    where = np.empty(tile + 1, np.uint64)
+    center = np.empty(tile + 1, np.uint64)
+    for start in range(0, n, tile):
+        size = min(n - start, tile)
         counts[:] = 0
         for u in range(len(chosen)):
             row = codes[chosen[u], start : start + size]
