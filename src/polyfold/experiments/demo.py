@@ -12,23 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
-from sklearn.neighbors import NearestNeighbors
 
 from polyfold import baselines
-from polyfold.ensembles import ModularClassifier, ModularNeighbors, select_diversity
+from polyfold.ensembles import ModularNeighbors, select_diversity
 from polyfold.estimators import ModularKernelPCA
-from polyfold.metrics import module_correlation, retrieval_precision
+from polyfold.experiments._compare import SCORES, Tasks
+from polyfold.metrics import module_correlation
 from polyfold.report import Page, plot_allocation, plot_diversity, plot_modules, plot_retrieval
 
 __all__ = ["main", "run_demo"]
 
-M, H, RANK, NEIGHBORS = 10, 10, 400, 10
+M, H, RANK = 10, 10, 400
 GRID = (0.0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
-SCORES = ("precision, %", "accuracy, %")
 
 
 def run_demo(output: Path) -> Path:
@@ -36,25 +34,18 @@ def run_demo(output: Path) -> Path:
     start = time.perf_counter()
     X, y = load_digits(return_X_y=True)
     X, Q, y, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
-    truth = NearestNeighbors(n_neighbors=NEIGHBORS).fit(X).kneighbors(Q, return_distance=False)
-
-    def scores(model: Any) -> dict[str, float]:
-        found = ModularNeighbors(FrozenEstimator(model), n_neighbors=NEIGHBORS).fit(X).kneighbors(Q)[1]
-        vote = ModularClassifier(FrozenEstimator(model)).fit(X, y)
-        figures = (100 * retrieval_precision(found, truth), 100 * vote.score(Q, y_test))
-        return dict(zip(SCORES, figures, strict=True))
-
+    tasks = Tasks(X, y, Q, y_test)
     model = ModularKernelPCA(M, H, rank=RANK, random_state=0).fit(X)
     path = model.diversity_path(GRID)
-    curve = [scores(m) for m in path]
+    curve = [tasks.scores(m) for m in path]
     chosen = {
         SCORES[0]: select_diversity(model, X, grid=GRID).best_diversity,
         SCORES[1]: select_diversity(model, X, y, grid=GRID).best_diversity,
     }
-    rivals = {name: scores(_baseline(name).fit(X)) for name in ("Partition", "Bootstrap", "Random", "Monolithic")}
+    rivals = {name: tasks.scores(_baseline(name).fit(X)) for name in ("Partition", "Bootstrap", "Random", "Monolithic")}
     modular = {score: curve[GRID.index(chosen[score])][score] for score in SCORES}
     print_table(rivals, modular, chosen)
-    report = write_report(output, X, y, Q, truth, path, curve, rivals, modular, chosen)
+    report = write_report(output, tasks, path, curve, rivals, modular, chosen)
     print(f"report: {report}  ({time.perf_counter() - start:.0f} s)")
     return report
 
@@ -80,10 +71,7 @@ def print_table(rivals: Mapping[str, Any], modular: Mapping[str, float], chosen:
 
 def write_report(
     output: Path,
-    X: NDArray,
-    y: NDArray,
-    Q: NDArray,
-    truth: NDArray,
+    tasks: Tasks,
     path: list[ModularKernelPCA],
     curve: list[dict[str, float]],
     rivals: Mapping[str, Any],
@@ -91,6 +79,7 @@ def write_report(
     chosen: Mapping[str, float],
 ) -> Path:
     """Write the page with its pictures."""
+    X, Q, truth = tasks.X, tasks.Q, tasks.truth
     best = path[GRID.index(chosen[SCORES[0]])]
     index = ModularNeighbors(FrozenEstimator(best), n_neighbors=8).fit(X)
     some = np.arange(3)
@@ -119,7 +108,9 @@ def write_report(
             "With more diversity the modules spread over more directions of the kernel.",
         )
         .heading("What the modules see")
-        .figure(plot_modules(best.transform_modules(X)[:4], y), "Two dimensions of four modules; colours are digits.")
+        .figure(
+            plot_modules(best.transform_modules(X)[:4], tasks.y), "Two dimensions of four modules; colours are digits."
+        )
         .heading("What they find")
         .figure(
             plot_retrieval(Q[some], found, truth[some], X, (8, 8)),

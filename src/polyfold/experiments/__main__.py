@@ -1,0 +1,25 @@
+"""Run the papers' experiments: ``python -m polyfold.experiments [names] --data folder``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from pathlib import Path
+
+EXPERIMENTS = ("reeve2018",)
+
+
+def main() -> None:
+    """Parse the command line and run the experiments named, or all."""
+    parser = argparse.ArgumentParser(description="Reproduce the tables of the papers.")
+    parser.add_argument(
+        "names", nargs="*", choices=[*EXPERIMENTS, []], help=f"of {', '.join(EXPERIMENTS)}; all by default"
+    )
+    parser.add_argument("--data", type=Path, default=None, help="folder of the data sets; default POLYFOLD_DATA")
+    arguments = parser.parse_args()
+    for name in arguments.names or EXPERIMENTS:
+        importlib.import_module(f"polyfold.experiments.{name}").run(arguments.data)
+
+
+if __name__ == "__main__":
+    main()
