@@ -16,4 +16,4 @@ def test_table_holds_every_method_beside_the_paper(capsys, monkeypatch, rng):
 
 
 def test_every_set_has_its_figures_of_the_paper():
-    assert set(reeve2018.SETS) == set(reeve2018.PAPER)
+    assert set(reeve2018.SETS) == set(reeve2018.PAPER_PRECISION) == set(reeve2018.PAPER_ACCURACY)

@@ -153,7 +153,7 @@ def _best_run(
             value = spectral_loss(W * np.sqrt(d), d, lam, energy)
         return value if np.isfinite(value) else np.inf
 
-    rate = min(rates, key=lambda r: loss(_advance(run(r), PILOT))) if len(rates) > 1 else rates[0]
+    rate = rates[0] if len(rates) == 1 else min(rates, key=lambda r: loss(_advance(run(r), PILOT)))
     curve: list[float] = []
     best, lowest, converged, gained = np.empty(0), np.inf, False, 0
     for epoch, W in zip(track(range(max_iter), "epochs"), run(rate), strict=False):
