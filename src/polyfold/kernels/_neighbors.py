@@ -121,10 +121,10 @@ class _Faiss:
         rows = np.ascontiguousarray(X, dtype=np.float32)
         self.index: Any = faiss.IndexHNSWFlat(rows.shape[1], 16)
         self.index.hnsw.efConstruction = 60
-        self.index.hnsw.efSearch = 48
         self.index.add(rows)
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        self.index.hnsw.efSearch = max(48, 2 * k)
         squared, indices = self.index.search(np.ascontiguousarray(X, dtype=np.float32), k)
         return np.sqrt(np.maximum(squared, 0.0)), indices
 
