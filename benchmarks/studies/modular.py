@@ -12,6 +12,7 @@ the closed form costs a few per cent of a fit and is never above Algorithm 1.
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -39,17 +40,19 @@ def run(data: Path) -> dict[str, Any]:
     """Measure everything and return the figures."""
     X, y = pf.datasets.load_mnist(data, return_X_y=True)
     X = X.astype(np.float32)
-    quality = summarise([quality_of_draw(X, y, seed) for seed in DRAWS])
-    order = np.random.RandomState(0).permutation(len(X))
-    train = X[order[:12000]]
-    figures = {
-        "quality": quality,
-        "fit": fit_ratios(train),
-        "solvers": solver_ratios(train),
-        "search": search_figures(X[:60000], X[60000:62000]),
-        "gap": gap_figures(pf.ModularKernelPCA(M, H, rank=R, random_state=0).fit(train).eigenvalues_),
+    train = X[np.random.RandomState(0).permutation(len(X))[:12000]]
+    parts = {
+        "fit": lambda: fit_ratios(train),
+        "solvers": lambda: solver_ratios(train),
+        "search": lambda: search_figures(X[:60000], X[60000:62000]),
+        "precision with modules lost": lambda: lost_figures(X),
+        "gap": lambda: gap_figures(pf.ModularKernelPCA(M, H, rank=R, random_state=0).fit(train).eigenvalues_),
+        "quality": lambda: summarise([quality_of_draw(X, y, seed) for seed in DRAWS]),
     }
-    show(figures)
+    figures = {}
+    for part, measure in parts.items():
+        figures[part] = measure()
+        print(part, json.dumps(figures[part], indent=1, ensure_ascii=False), flush=True)
     return figures
 
 
@@ -134,25 +137,24 @@ def solver_ratios(X: np.ndarray) -> dict[str, Any]:
     for lam in (0.9, 0.99):
         closed = solve_closed(d, M, H, lam, rng(0))
         seconds = best_of(lambda lam=lam: solve_closed(d, M, H, lam, rng(0)), 5)
-        start = time.perf_counter()
-        printed = solve_sweeps(d, M, H, lam, rng(0), max_iter=60, tol=0, reduce=False)
-        sweeps = time.perf_counter() - start
+        # All epochs cost the same: three of them in the full space are timed, and the loss after sixty comes from
+        # the reduced space, where the sweeps do the same for less.
+        sweeps = 20 * best_of(lambda lam=lam: solve_sweeps(d, M, H, lam, rng(0), max_iter=3, tol=0, reduce=False), 1)
+        printed = solve_sweeps(d, M, H, lam, rng(0), max_iter=60, tol=0)
         rate = best_rate(d, lam)
         start = time.perf_counter()
-        adam = solve_adam(d, M, H, lam, rng(0), max_iter=300, learning_rates=(rate,), reduce=False)
+        adam = solve_adam(d, M, H, lam, rng(0), max_iter=60, learning_rates=(rate,), reduce=False)
         adam_seconds = time.perf_counter() - start
-        # The paper's measure: the time to come within 1 % of the lowest loss reached.
-        near = np.flatnonzero(np.array(adam.loss_curve) <= 1.01 * min(adam.loss_curve))[0] + 1
         figures[f"λ={lam}"] = {
             "loss": {
                 "bound": bound_of(d[: M * H], waterfill(d[: M * H], M, H, lam), M, lam, float(np.sum(d**2))),
                 "closed": spectral_loss(closed.factors, d, lam),
                 "Algorithm 1, 60 epochs": printed.loss_curve[-1],
-                "Adam": min(adam.loss_curve),
+                "Adam, 60 steps": min(adam.loss_curve),
             },
             "closed, s": seconds,
             "Algorithm 1 / closed": sweeps / seconds,
-            "Adam / closed": adam_seconds * near / len(adam.loss_curve) / seconds,
+            "Adam, 60 steps / closed": adam_seconds / seconds,
             "Adam learning rate": rate,
         }
     return figures
@@ -216,13 +218,21 @@ def search_figures(X: np.ndarray, Q: np.ndarray) -> dict[str, Any]:
                 }
             )
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    lost = {
+    return {"exact precision": exact_precision, "anytime": rows}
+
+
+def lost_figures(X: np.ndarray) -> dict[str, float]:
+    """Precision at λ = 0.999 with modules lost, 12,000 images and 2,000 queries, mean of three choices."""
+    order = np.random.RandomState(0).permutation(len(X))
+    X, Q = X[order[:12000]], X[order[12000:14000]]
+    truth = NearestNeighbors(n_neighbors=10, algorithm="brute").fit(X).kneighbors(Q, return_distance=False)
+    model = pf.ModularKernelPCA(M, H, diversity=0.999, rank=R, random_state=0).fit(X)
+    index = pf.ModularNeighbors(FrozenEstimator(model)).fit(X)
+    return {
         f"{n} lost": 100
-        * float(np.mean([retrieval_precision(index.kneighbors(ZQ, modules=kept, return_distance=False), truth)
-                         for kept in surviving(n)]))
+        * float(np.mean([retrieval_precision(index.kneighbors(Q, modules=kept)[1], truth) for kept in surviving(n)]))
         for n in (0, 1, 3, 5)
-    }  # fmt: skip
-    return {"exact precision": exact_precision, "anytime": rows, "precision with modules lost": lost}
+    }
 
 
 def surviving(n_lost: int) -> list[list[int]]:
@@ -260,11 +270,3 @@ def gap_figures(mnist: np.ndarray) -> dict[str, Any]:
         "ms, median": float(np.median(times)),
         "ms, max": float(np.max(times)),
     }
-
-
-def show(figures: dict[str, Any]) -> None:
-    """Print the tables."""
-    for name, row in figures["quality"].items():
-        print(f"{name:12s} precision {row['precision']['mean']:5.1f}  accuracy {row['accuracy']['mean']:5.2f}")
-    for part in ("fit", "solvers", "search", "gap"):
-        print(part, figures[part])

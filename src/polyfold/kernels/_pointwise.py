@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.preprocessing import normalize
-from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from polyfold._linalg import shifted_products
+from polyfold._linalg import row_blocks, shifted_products
 from polyfold._validation import check_count, check_real
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels._base import Kernel, as_float
@@ -25,7 +25,9 @@ def total_variance(X: Any) -> float:
     """Sum of the variances of the columns."""
     if hasattr(X, "tocsr"):
         return float(mean_variance_axis(X.tocsr(), axis=0)[1].sum())
-    return float(np.var(X, axis=0, dtype=np.float64).sum())
+    mean = X.mean(axis=0, dtype=np.float64).astype(as_float(X[:0]).dtype)
+    blocks = row_blocks(*X.shape)
+    return sum(float(row_norms(X[rows] - mean, squared=True).sum(dtype=np.float64)) for rows in blocks) / len(X)
 
 
 def mean_distance_gamma(X: Any) -> float:

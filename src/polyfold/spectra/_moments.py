@@ -34,10 +34,12 @@ class Moments:
     def add(self, features: PointFeatures, X: Any) -> None:
         """Add the rows of `X`, block by block."""
         blocks = list(row_blocks(X.shape[0], features.width))
+        product = np.empty_like(self.gram)
         for rows in track(blocks, "kernel blocks"):
             F = dense_features(features, X[rows])
             F = np.subtract(F, self.centre, dtype=np.float64)
-            self.gram += F.T @ F
+            np.matmul(F.T, F, out=product)
+            self.gram += product
             self.total += F.sum(axis=0)
             self.count += F.shape[0]
 
