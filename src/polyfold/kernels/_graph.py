@@ -34,6 +34,7 @@ __all__ = [
     "flipped",
     "indicator",
     "interpolation",
+    "is_cheap_to_invert",
     "largest_eigenvalue",
     "linear_operator",
     "match_training",
@@ -44,6 +45,9 @@ __all__ = [
 ]
 
 _MATCH = 1e-6
+# Entries of a banded factor that are still cheap: 400 MB of doubles at worst.
+_MAX_FILL = 50_000_000
+_NARROW_BAND = 1000
 
 
 @dataclass(frozen=True)
@@ -197,6 +201,15 @@ def factor_fill(cost: Any) -> int:
     first = np.arange(len(order))
     np.minimum.at(first, rows, columns)
     return int(np.sum(np.arange(len(order)) - first))
+
+
+def is_cheap_to_invert(operator: KernelOperator) -> bool:
+    """Whether to solve for the smallest eigenvalues of the cost by a sparse LU, rather than by Lanczos on the flip."""
+    if not isinstance(operator, GraphOperator):
+        return False
+    # Walks have eigenvalues far enough apart for Lanczos, unless the data are low-dimensional: narrow bands.
+    limit = _MAX_FILL if operator.interpolates else min(_MAX_FILL, _NARROW_BAND * operator.n_samples)
+    return factor_fill(operator.cost) <= limit
 
 
 def flipped(cost: Any, flip: float) -> Any:

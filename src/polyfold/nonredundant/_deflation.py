@@ -22,15 +22,12 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from sklearn.exceptions import ConvergenceWarning
 
-from polyfold.kernels import GraphOperator, KernelOperator, factor_fill, linear_operator
+from polyfold.kernels import KernelOperator, is_cheap_to_invert, linear_operator
 
 __all__ = ["EIGEN_SOLVERS", "ConstrainedSolver", "choose_solver", "make_solver"]
 
 EIGEN_SOLVERS = ("auto", "dense", "inverse", "lanczos")
 _DENSE_ROWS = 300
-# Entries of a banded factor that are still cheap: 400 MB of doubles at worst.
-_MAX_FILL = 50_000_000
-_NARROW_BAND = 1000
 _TOL = 1e-6
 _LOOSE_TOL = 1e-2
 _MAX_ITER = 1000
@@ -48,11 +45,7 @@ def choose_solver(operator: KernelOperator) -> str:
     """Resolve ``eigen_solver="auto"``: dense if small, inverse where an LU stays sparse, else Lanczos."""
     if operator.n_samples <= _DENSE_ROWS:
         return "dense"
-    if not isinstance(operator, GraphOperator):
-        return "lanczos"
-    # Walks have eigenvalues far enough apart for Lanczos, unless the data are low-dimensional: narrow bands.
-    limit = _MAX_FILL if operator.interpolates else min(_MAX_FILL, _NARROW_BAND * operator.n_samples)
-    return "inverse" if factor_fill(operator.cost) <= limit else "lanczos"
+    return "inverse" if is_cheap_to_invert(operator) else "lanczos"
 
 
 def make_solver(operator: KernelOperator, name: str = "auto") -> ConstrainedSolver:

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh, splu
 
 from polyfold._linalg import eigh_descending, fix_signs
-from polyfold.kernels import FactorOperator, GraphOperator, KernelOperator, factor_fill, linear_operator
+from polyfold.kernels import FactorOperator, GraphOperator, KernelOperator, is_cheap_to_invert, linear_operator
 from polyfold.spectra._spectrum import Spectrum
 
 __all__ = ["ExtendedCoordinates", "spectrum_from_operator"]
 
 _DENSE_ROWS = 500
-_MAX_FILL = 50_000_000
 # A new point so isolated that its step outlasts the coordinate's own time scale is not pushed further out.
 _LOWEST_SHARE = 0.1
 
@@ -95,7 +94,7 @@ def _top(operator: KernelOperator, Q: NDArray, rank: int) -> tuple[NDArray, NDAr
         return _dense_top(operator.matrix, Q, rank)
     if isinstance(operator, FactorOperator):
         return _factor_top(operator.factor, Q, rank)
-    if isinstance(operator, GraphOperator) and factor_fill(operator.cost) <= _MAX_FILL:
+    if isinstance(operator, GraphOperator) and is_cheap_to_invert(operator):
         return _inverse_top(operator, Q, rank)
     K = operator.matrix
 
