@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from polyfold.bootstrap._rows import first_equal
+from polyfold.bootstrap._rows import first_equal, nearest_directly
 from polyfold.bootstrap._screen import Screen, nearest, nearest_linear, principal_screen
 
 
@@ -28,7 +28,9 @@ def test_nearest_is_brute_force(dtype, d, seed):
     features = np.sort(rng.choice(d, (d + 1) // 2, replace=False))
     rows = rng.choice(400, 130, replace=False)
     P = np.ascontiguousarray(X[:, features])
-    np.testing.assert_array_equal(nearest(P, P[rows], screen.restrict(features)), brute_force(P, P[rows]))
+    expected = brute_force(P, P[rows])
+    np.testing.assert_array_equal(nearest(P, P[rows], screen.restrict(features)), expected)
+    np.testing.assert_array_equal(nearest_directly(P, P[rows]), expected)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])

@@ -20,13 +20,15 @@ from numba import njit
 from polyfold.bootstrap._draws import Draw
 from polyfold.bootstrap._neighbors import NeighborIndex
 from polyfold.bootstrap._postings import first_equal_sparse, nearest_sparse, take_sparse
-from polyfold.bootstrap._rows import first_equal, nearest_candidate, sum_kind, take
+from polyfold.bootstrap._rows import first_equal, nearest_candidate, nearest_directly, sum_kind, take
 from polyfold.bootstrap._screen import Screen, nearest, nearest_linear
 
 __all__ = ["Bottom", "DenseBottom", "PrecomputedBottom", "SparseBottom", "sorted_neighbors"]
 
 # Rows copied at a time: the copy of the chosen features stays small whatever the number of points.
 BLOCK = 8192
+# Up to so many points, all distances cost less than preparing the bound.
+FEW = 64
 
 
 class Bottom(Protocol):
@@ -99,7 +101,6 @@ class DenseBottom:
         # Bytes are compared as integers only with bytes.
         dtype = np.float64 if self.unit else np.result_type(X, self.X)
         centers = self._centers(draw).astype(dtype, copy=False)
-        screen = self.screen.restrict(draw.chosen)
         position = draw_positions(draw, len(self.X))
         out = np.empty(len(X), dtype=np.int32)
         rows = np.arange(len(X))
@@ -110,15 +111,15 @@ class DenseBottom:
             block = rows[start : start + BLOCK]
             points = take(X, block, draw.chosen, unit=self.unit).astype(dtype, copy=False)
             if neighbors is None:
-                out[block] = self._search(points, centers, screen)
+                out[block] = self._search(points, centers, draw.chosen)
             else:
-                out[block] = self._walk(points, centers, screen, neighbors[block], position)
+                out[block] = self._walk(points, centers, draw.chosen, neighbors[block], position)
         return out
 
     def exact(self, X: np.ndarray, draw: Draw) -> np.ndarray:
         """Nearest centres by exact search, whatever the mode."""
         points = take(X, slice(None), draw.chosen, unit=self.unit)
-        return self._search(points, self._centers(draw), self.screen.restrict(draw.chosen))
+        return self._search(points, self._centers(draw), draw.chosen)
 
     def _centers(self, draw: Draw) -> np.ndarray:
         centers = take(self.X, draw.rows, draw.chosen, unit=self.unit)
@@ -131,10 +132,13 @@ class DenseBottom:
             own[~centers.any(axis=1)] = 0
         return own
 
-    def _search(self, points: np.ndarray, centers: np.ndarray, screen: Screen) -> np.ndarray:
+    def _search(self, points: np.ndarray, centers: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         if self.metric == "linear":
             return nearest_linear(points, centers)
-        winners = nearest(points, centers, screen)
+        if len(points) <= FEW:
+            winners = nearest_directly(points, centers)
+        else:
+            winners = nearest(points, centers, self.screen.restrict(chosen))
         if self.unit:
             # An empty row is equally far from everything under the cosine: the tie goes to the first centre.
             winners[~points.any(axis=1)] = 0
@@ -144,7 +148,7 @@ class DenseBottom:
         self,
         points: np.ndarray,
         centers: np.ndarray,
-        screen: Screen,
+        chosen: np.ndarray,
         neighbors: np.ndarray,
         position: np.ndarray,
     ) -> np.ndarray:
@@ -152,7 +156,7 @@ class DenseBottom:
         nearest_candidate(points, centers, neighbors, position, self.n_candidates, sum_kind(points), out)
         missing = np.flatnonzero(out < 0)
         if len(missing):
-            out[missing] = self._search(points[missing], centers, screen)
+            out[missing] = self._search(points[missing], centers, chosen)
         return out
 
 

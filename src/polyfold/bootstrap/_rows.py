@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["first_equal", "nearest_candidate", "squared_distance", "sum_kind", "take"]
+__all__ = ["first_equal", "nearest_candidate", "nearest_directly", "squared_distance", "sum_kind", "take"]
 
 REASSOCIATE = {"reassoc", "contract"}
 
@@ -87,6 +87,25 @@ def sum_kind(rows: np.ndarray) -> np.ndarray:
     if rows.dtype != np.uint8:
         return np.empty(0, dtype=np.float64)
     return np.empty(0, dtype=np.int32 if rows.shape[1] * 255**2 < 2**31 else np.int64)
+
+
+def nearest_directly(points: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Index of the nearest centre of every point by computing all distances: (n,) int32."""
+    out = np.empty(len(points), dtype=np.int32)
+    _compare_all(points, centers, sum_kind(points), out)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _compare_all(points, centers, kind, out):
+    for i in range(len(points)):
+        winner = 0
+        best = squared_distance(points[i], centers[0], kind)
+        for j in range(1, len(centers)):
+            distance = squared_distance(points[i], centers[j], kind)
+            if distance < best:
+                best, winner = distance, j
+        out[i] = winner
 
 
 @njit(cache=True, nogil=True)
