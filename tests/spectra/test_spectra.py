@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -119,3 +121,14 @@ def test_chunks_beyond_the_exact_limit_choose_landmarks_once(rng):
     builder.add(X[30:])
     assert builder.features.landmarks is landmarks
     assert builder.spectrum().n_samples == 60
+
+
+def test_a_fit_holds_blocks_and_squares_of_the_rank_only(rng, monkeypatch):
+    monkeypatch.setattr("polyfold._linalg.BLOCK_BYTES", 200_000)
+    X, rank = rng.standard_normal((20_000, 3)), 200
+    tracemalloc.start()
+    build(X, Gaussian(0.5), "nystroem", rank)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    features = X.shape[0] * rank * 8
+    assert peak < 0.25 * features

@@ -49,7 +49,8 @@ def plot_diversity(
         ax.set_xticks(places, [f"{lam:g}" for lam in np.asarray(grid)])
         ax.set(xlabel="diversity λ", ylabel=score)
         ax.spines[["top", "right"]].set_visible(False)
-    axes[0, 0].legend(frameon=False, fontsize=8)
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False, fontsize=8)
     return figure
 
 
