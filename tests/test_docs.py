@@ -55,3 +55,10 @@ def test_public_names_have_one_home():
     for name in polyfold.__all__:
         assert getattr(polyfold, name) is not None
     assert list(polyfold.__all__) == sorted(polyfold.__all__)
+
+
+def test_the_example_of_the_readme_runs():
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL).group(1)
+    names = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert names["vote"].score(names["X"][1500:], names["y"][1500:]) > 0.9
