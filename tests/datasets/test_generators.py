@@ -48,9 +48,7 @@ def test_rotation_agrees_with_scipy(digits):
 
 def test_rotation_does_not_smear_the_edge_outward():
     white = np.full((1, 28 * 28), 255, dtype=np.uint8)
-    corners = datasets.make_rotations(np.repeat(white, 50, axis=0), random_state=0).reshape(-1, 28, 28)[
-        :, 0, 0
-    ]
+    corners = datasets.make_rotations(np.repeat(white, 50, axis=0), random_state=0).reshape(-1, 28, 28)[:, 0, 0]
     assert (corners == 0).mean() > 0.7
 
 

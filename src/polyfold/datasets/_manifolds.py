@@ -147,9 +147,7 @@ def _inner_angles(n: int, thickness: float, rng: np.random.RandomState) -> np.nd
     kept = np.empty(0)
     while len(kept) < n:
         angle = rng.uniform(0, 2 * np.pi, 2 * n)
-        kept = np.concatenate(
-            [kept, angle[rng.uniform(size=2 * n) * (1 + thickness) < 1 + thickness * np.cos(angle)]]
-        )
+        kept = np.concatenate([kept, angle[rng.uniform(size=2 * n) * (1 + thickness) < 1 + thickness * np.cos(angle)]])
     return kept[:n]
 
 

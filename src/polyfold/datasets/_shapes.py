@@ -25,9 +25,7 @@ _CONVEX = (0.195, 1, 19)
 _PART = (0.07, 3, 10)
 
 
-def make_convex(
-    n_samples: int = 1000, *, side: int = 28, random_state: Any = None
-) -> tuple[np.ndarray, np.ndarray]:
+def make_convex(n_samples: int = 1000, *, side: int = 28, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """Draw white regions that are convex (1) or not (0), half of each.
 
     A convex region is an intersection of half-planes through uniform points in uniform directions, their

@@ -22,9 +22,7 @@ __all__ = ["make_image_background", "make_random_background", "make_rotations"]
 _BLOCK = 2048  # images rotated at a time: bounds the memory of the coordinate grids
 
 
-def make_rotations(
-    X: Any, *, image_shape: tuple[int, int] | None = None, random_state: Any = None
-) -> np.ndarray:
+def make_rotations(X: Any, *, image_shape: tuple[int, int] | None = None, random_state: Any = None) -> np.ndarray:
     """Rotate every image by an angle drawn uniformly from the full circle.
 
     Parameters
@@ -117,9 +115,7 @@ def make_image_background(
     """
     images = _as_images(X, image_shape)
     check_real("min_deviation", min_deviation, minimum=0.0)
-    sources = [
-        _grey(photograph) for photograph in (_sample_photographs() if photographs is None else photographs)
-    ]
+    sources = [_grey(photograph) for photograph in (_sample_photographs() if photographs is None else photographs)]
     patches = _patches(sources, images.shape, min_deviation, check_random_state(random_state))
     return np.maximum(images.astype(np.uint8), patches).reshape(len(images), -1)
 
