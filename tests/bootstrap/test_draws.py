@@ -20,16 +20,17 @@ def test_a_decay_of_one_still_ends():
     assert decaying_sizes(6, 1.0, 2) == [6, 5, 4, 3]
 
 
-def test_halves_are_rounded_up():
-    assert [chosen_count(0.5, total) for total in (1, 2, 3, 5, 13)] == [1, 1, 2, 3, 7]
+def test_shares_are_rounded_down_to_at_least_one():
+    assert [chosen_count(0.5, total) for total in (1, 2, 3, 5, 13)] == [1, 1, 1, 2, 6]
+    assert chosen_count(0.29, 100) == 29
 
 
 def test_draws_are_distinct_and_follow_the_seed():
     options = {"n_rows": 50, "n_centers": 20, "n_features": 9, "fraction": 0.5, "reconstruction": 0.4}
     one, same, other = (draw((7, 0, v), **options) for v in (3, 3, 4))
     assert len(set(one.rows)) == 20
-    assert len(set(one.chosen)) == 5
-    assert len(set(one.shifted)) == 2
+    assert len(set(one.chosen)) == 4
+    assert len(set(one.shifted)) == 1
     np.testing.assert_array_equal(one.rows, same.rows)
     assert not np.array_equal(one.rows, other.rows)
 
