@@ -32,6 +32,7 @@ MODULAR = [
 TRANSFORMERS = [
     *MODULAR,
     pf.KernelEmbedding(2, random_state=0),
+    pf.NonRedundantEmbedding(2, random_state=0),
     pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, random_state=0),
     pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, neighbors="graph", random_state=0),
 ]
@@ -47,6 +48,12 @@ OTHERS = [
     ),
     pf.Compressed(pf.KernelEmbedding(2, random_state=0), student=Ridge(), random_state=0),
 ]
+
+
+def uses_graph(estimator):
+    """Whether a neighbour graph is built, which refuses data without distances in its own words."""
+    kernel = getattr(estimator, "kernel", None)
+    return kernel is not None and isinstance(kernels.as_kernel(kernel), kernels.OperatorKernel)
 
 
 def name(estimator):
