@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
-from tests.oracles.bootstrap import nearest_centers, shift
 
 from polyfold.bootstrap._bottom import DenseBottom, PrecomputedBottom, SparseBottom, sorted_neighbors
 from polyfold.bootstrap._draws import Draw, draw
 from polyfold.bootstrap._screen import principal_screen
+from tests.oracles.bootstrap import nearest_centers, shift
 
 METRICS = ["euclidean", "cosine", "linear"]
 TYPES = [np.uint8, np.float32, np.float64]

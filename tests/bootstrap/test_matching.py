@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from tests.oracles.bootstrap import one_of_k, upper_layer
 
 from polyfold.bootstrap._matching import code_dtype, match, prefers_lanes, shared_centers
+from tests.oracles.bootstrap import one_of_k, upper_layer
 
 
 def random_codes(rng, n_clusterings, n, k):

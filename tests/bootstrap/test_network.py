@@ -3,10 +3,10 @@ import logging
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tests.oracles.bootstrap import network as literal_network
 
 from polyfold.bootstrap import Checkpoint, choose_bottom, fit_network
 from polyfold.bootstrap._choose import is_affordable, list_length
+from tests.oracles.bootstrap import network as literal_network
 
 OPTIONS = {"n_clusterings": 12, "feature_fraction": 0.5, "reconstruction": 0.0, "seed": 5}
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from tests.oracles.bootstrap import principal_coordinates
 
 from polyfold.bootstrap import _output
 from polyfold.bootstrap._output import fit_output
+from tests.oracles.bootstrap import principal_coordinates
 
 
 def clustered_codes(rng, n_clusterings, n, k):

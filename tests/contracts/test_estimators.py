@@ -10,8 +10,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
-from tests.catalog import MODULAR, OTHERS, TRANSFORMERS, name, uses_graph
 from threadpoolctl import threadpool_limits
+
+from tests.catalog import MODULAR, OTHERS, TRANSFORMERS, name, uses_graph
 
 # The checks fit tiny and constant data on purpose; what is warned of then is documented behaviour.
 CHECK_NOISE = "ignore::UserWarning"

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import NearestNeighbors
-from tests.oracles import modular as oracle
 
 import polyfold as pf
 from polyfold.ensembles._rerank import rerank
 from polyfold.exceptions import MissingExtraError
 from polyfold.metrics import retrieval_precision
+from tests.oracles import modular as oracle
 
 ENGINES = [
     "sklearn",

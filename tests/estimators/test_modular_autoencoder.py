@@ -14,12 +14,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.oracles.autoencoder import autoencoder_loss
 from threadpoolctl import threadpool_limits
 
 from polyfold import ModularAutoencoder, ModularClassifier, ModularNeighbors, select_diversity
 from polyfold.baselines import BaggingAutoencoder
 from polyfold.exceptions import DegenerateDataWarning
+from tests.oracles.autoencoder import autoencoder_loss
 
 TOO_FEW = "ignore:n_components=.* is more than the:polyfold.exceptions.DegenerateDataWarning"
 

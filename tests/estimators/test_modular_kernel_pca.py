@@ -6,12 +6,12 @@ import scipy.sparse as sp
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
-from tests.oracles.modular import centred
 
 import polyfold as pf
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import Gaussian, KernelColumns
 from polyfold.metrics import modular_loss
+from tests.oracles.modular import centred
 
 
 def model(**parameters):

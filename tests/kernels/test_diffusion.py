@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from tests.oracles.manifold import diffusion_walk
 
 from polyfold.kernels import DiffusionMaps
 from polyfold.spectra import spectrum_from_operator
+from tests.oracles.manifold import diffusion_walk
 
 
 @pytest.fixture(name="X")

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from tests.oracles.manifold import hessian_cost
 
 from polyfold.kernels import HessianLLE
 from polyfold.spectra import spectrum_from_operator
+from tests.oracles.manifold import hessian_cost
 
 
 @pytest.fixture(name="t")

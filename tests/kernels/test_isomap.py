@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 import sklearn.manifold
-from tests.oracles.manifold import geodesics
 
 from polyfold.kernels import FactorOperator, Isomap
 from polyfold.spectra import spectrum_from_operator
+from tests.oracles.manifold import geodesics
 
 
 @pytest.fixture(name="X")

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 from sklearn.manifold import LocallyLinearEmbedding
-from tests.oracles.manifold import ltsa_cost
 
 from polyfold.kernels import TangentAlignment
 from polyfold.spectra import spectrum_from_operator
+from tests.oracles.manifold import ltsa_cost
 
 
 @pytest.fixture(name="X")

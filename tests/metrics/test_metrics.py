@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
-from tests.oracles import modular as oracle
 
 from polyfold import metrics
+from tests.oracles import modular as oracle
 
 
 def test_inner_product_loss_is_the_definition(rng):

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from tests.oracles.nonredundant import loo_mean, smoothing_matrix
 
 from polyfold._regression import loo_predict, lowest_residual, predict, residual_ratio
 from polyfold.metrics import loo_reconstruction, psnr, redundancy
+from tests.oracles.nonredundant import loo_mean, smoothing_matrix
 
 
 @pytest.fixture(name="t")

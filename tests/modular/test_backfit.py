@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.oracles.autoencoder import autoencoder_loss, backfit_epoch
 
 from polyfold.modular import (
     autoencoder_terms,
@@ -14,6 +13,7 @@ from polyfold.modular import (
     waterfill,
 )
 from polyfold.modular._backfit import random_modules, update_module
+from tests.oracles.autoencoder import autoencoder_loss, backfit_epoch
 
 D, M, H, LAM = 8, 4, 2, 0.6
 

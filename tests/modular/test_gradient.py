@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from tests.oracles import modular as oracle
 
 from polyfold.modular import (
     drop_probability,
@@ -10,6 +9,7 @@ from polyfold.modular import (
     solve_stochastic,
     spectral_loss,
 )
+from tests.oracles import modular as oracle
 
 D = 0.8 ** np.arange(8)
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from tests.oracles import modular as oracle
 
 from polyfold.modular import approximate_root, solve_sweeps, spectral_loss
+from tests.oracles import modular as oracle
 
 
 def test_loss_falls_at_every_epoch(rng):

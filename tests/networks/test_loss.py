@@ -4,9 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.oracles.autoencoder import literal_loss, negative_correlation_update  # noqa: E402
-
 from polyfold.networks._loss import loss_terms, modular_objective  # noqa: E402
+from tests.oracles.autoencoder import literal_loss, negative_correlation_update  # noqa: E402
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from tests.oracles.nonredundant import algorithm_1
 
 from polyfold.kernels import FactorOperator, KernelOperator, LaplacianEigenmaps
 from polyfold.nonredundant import Problem, Settings, bandwidth_of, make_solver, next_coordinate
 from polyfold.nonredundant._sequence import _orthonormal
+from tests.oracles.nonredundant import algorithm_1
 
 
 def strip(n=200, ratio=3.5, seed=0):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from tests.oracles.nonredundant import smoothing_matrix
 
 from polyfold.nonredundant import predictable_functions, smoother_matrix
+from tests.oracles.nonredundant import smoothing_matrix
 
 
 @pytest.fixture(name="F")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA, KernelPCA
-from tests.oracles.modular import centred
 
 from polyfold.kernels import Gaussian, KernelColumns, Linear, Precomputed
 from polyfold.spectra import SpectrumBuilder, choose_feature_map
+from tests.oracles.modular import centred
 
 
 def build(X, kernel, feature_map="auto", rank=1000):
