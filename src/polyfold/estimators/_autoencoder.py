@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import blas_threads
 from polyfold._validation import check_choice, check_count, check_real
+from polyfold.estimators._diversity import RemixMixin, check_diversity, relative_gap, warn_unconverged
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
 from polyfold.kernels import IdentityFeatures
 from polyfold.modular import (
@@ -36,7 +32,7 @@ __all__ = ["ModularAutoencoder"]
 ITERATIVE = {"backfit": solve_backfit, "gradient": solve_gradient}
 
 
-class ModularAutoencoder(LinearAutoencoder):
+class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     r"""Learn M linear autoencoders of H dimensions that reconstruct well and differently [Reeve2015]_.
 
     .. math::
@@ -180,46 +176,12 @@ class ModularAutoencoder(LinearAutoencoder):
             self._moments.add(IdentityFeatures(X.shape[1]), X)
             return self._solve(directions_from_moments(self._moments))
 
-    def remix(
-        self, *, diversity: float | None = None, n_modules: int | None = None, n_components: int | None = None
-    ) -> Self:
-        """Return another fitted model from the same directions, without touching the data.
-
-        Parameters
-        ----------
-        diversity : float, default=None
-        n_modules : int, default=None
-        n_components : int, default=None
-            What to change; None keeps the value of this model.
-
-        Returns
-        -------
-        model : ModularAutoencoder
-        """
-        check_is_fitted(self, "directions_")
-        changes = {"diversity": diversity, "n_modules": n_modules, "n_components": n_components}
-        other = clone(self).set_params(**{name: value for name, value in changes.items() if value is not None})
-        other._check_parameters()
-        self._check_enough_directions(other.n_modules * other.n_components)
-        for name in ("n_features_in_", "feature_names_in_", "_seed"):
-            if hasattr(self, name):
-                setattr(other, name, getattr(self, name))
-        if hasattr(self, "_moments"):
-            other._moments = deepcopy(self._moments)
-        return other._solve(self.directions_)
-
-    def diversity_path(self, grid: Iterable[float]) -> list[Self]:
-        """Return the fitted models for every λ in `grid`, all from this model's directions.
-
-        Parameters
-        ----------
-        grid : iterable of float
-
-        Returns
-        -------
-        models : list of ModularAutoencoder
-        """
-        return [self.remix(diversity=diversity) for diversity in grid]
+    def _solve_like(self, source: Self) -> Self:
+        source._check_enough_directions(self.n_modules * self.n_components)
+        self._seed = source._seed
+        if hasattr(source, "_moments"):
+            self._moments = deepcopy(source._moments)
+        return self._solve(source.directions_)
 
     def _solve(self, directions: Directions) -> Self:
         self.directions_ = directions
@@ -246,19 +208,12 @@ class ModularAutoencoder(LinearAutoencoder):
         self.diversity_term_ = max(single - composite, 0.0) / n  # ambiguity decomposition
         self.loss_ = ((1 - self.diversity) * single + self.diversity * composite) / n
         self.loss_bound_ = self._bound()
-        floor = max(self.loss_bound_, np.finfo(np.float64).eps * energy / n)
-        self.loss_gap_ = max(self.loss_ - self.loss_bound_, 0.0) / floor if floor > 0 else 0.0
+        self.loss_gap_ = relative_gap(self.loss_, self.loss_bound_, energy / n)
         outside = self._energy_outside(d.size)
         self.loss_curve_ = [loss / n + outside for loss in solution.loss_curve] or [self.loss_]
         self.n_iter_ = len(self.loss_curve_)
         if not solution.converged:
-            warnings.warn(
-                f"solver={self.solver!r} stopped after max_iter={self.max_iter} epochs with relative gap "
-                f"{self.loss_gap_:.3g} to the lower bound and tol={self.tol:g}; raise max_iter, or use "
-                "solver='closed'.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            warn_unconverged(self)
 
     def _energy_outside(self, k: int) -> float:
         """Return what no module can reach, per sample: the directions that were not sought."""
@@ -289,14 +244,7 @@ class ModularAutoencoder(LinearAutoencoder):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_real(
-            "diversity",
-            self.diversity,
-            minimum=0.0,
-            maximum=1.0,
-            hint="beyond 1 the loss is unbounded below (Theorem 1 of Reeve and Brown 2015), below 0 it rewards "
-            "equal modules",
-        )
+        check_diversity(self.diversity)
         check_choice("solver", self.solver, ("closed", *ITERATIVE))
         check_count("max_iter", self.max_iter)
         check_real("tol", self.tol, minimum=0)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from polyfold._validation import check_choice, check_count, check_real
+from polyfold.estimators._diversity import RemixMixin, check_diversity, relative_gap, warn_unconverged
 from polyfold.estimators._modules import ModularTransformer
 from polyfold.modular import (
     ModularSolution,
@@ -30,7 +26,7 @@ SPECTRAL_SOLVERS = {"closed": solve_closed, "mbm": solve_sweeps, "adam": solve_a
 DATA_SOLVERS = ("sgd", "drop-module")
 
 
-class ModularKernelPCA(ModularTransformer):
+class ModularKernelPCA(RemixMixin, ModularTransformer):
     r"""Learn M complementary kernel PCA modules of H dimensions [Reeve2018]_.
 
     .. math::
@@ -141,50 +137,16 @@ class ModularKernelPCA(ModularTransformer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def remix(
-        self, *, diversity: float | None = None, n_modules: int | None = None, n_components: int | None = None
-    ) -> Self:
-        """Return another fitted model from the same spectrum, without touching the data.
-
-        Parameters
-        ----------
-        diversity : float, default=None
-        n_modules : int, default=None
-        n_components : int, default=None
-            What to change; None keeps the value of this model.
-
-        Returns
-        -------
-        model : ModularKernelPCA
-        """
-        check_is_fitted(self, "spectrum_")
-        changes = {"diversity": diversity, "n_modules": n_modules, "n_components": n_components}
-        other = clone(self).set_params(**{name: value for name, value in changes.items() if value is not None})
-        other._check_parameters()
-        if other.solver in DATA_SOLVERS:
+    def _solve_like(self, source: Self) -> Self:
+        if self.solver in DATA_SOLVERS:
             raise ValueError(
                 f"remix needs a solver that works on the spectrum alone ('closed', 'mbm' or 'adam'), "
-                f"got solver={other.solver!r}; set the solver and fit, or call fit with the new parameters."
+                f"got solver={self.solver!r}; set the solver and fit, or call fit with the new parameters."
             )
-        for name in ("n_features_in_", "feature_names_in_", "spectrum_", "eigenvalues_", "_seeds"):
-            if hasattr(self, name):
-                setattr(other, name, getattr(self, name))
-        if hasattr(self, "_builder"):
-            other._builder = self._builder.copy()
-        return other._solve(None)
-
-    def diversity_path(self, grid: Iterable[float]) -> list[Self]:
-        """Return the fitted models for every λ in `grid`, all from this model's spectrum.
-
-        Parameters
-        ----------
-        grid : iterable of float
-
-        Returns
-        -------
-        models : list of ModularKernelPCA
-        """
-        return [self.remix(diversity=diversity) for diversity in grid]
+        self._seeds, self.spectrum_, self.eigenvalues_ = source._seeds, source.spectrum_, source.eigenvalues_
+        if hasattr(source, "_builder"):
+            self._builder = source._builder.copy()
+        return self._solve(None)
 
     def _maps(self, X: Any) -> NDArray:
         d = self.eigenvalues_
@@ -196,17 +158,10 @@ class ModularKernelPCA(ModularTransformer):
         self.components_ = maps
         self.loss_ = self._loss(self.diversity)
         self.loss_bound_ = self._bound()
-        floor = max(self.loss_bound_, np.finfo(np.float64).eps * self.spectrum_.energy / self._pairs())
-        self.loss_gap_ = max(self.loss_ - self.loss_bound_, 0.0) / floor if floor > 0 else 0.0
+        self.loss_gap_ = relative_gap(self.loss_, self.loss_bound_, self.spectrum_.energy / self._pairs())
         self.loss_curve_ = [loss / self._pairs() for loss in solution.loss_curve] or [self.loss_]
         if not solution.converged:
-            warnings.warn(
-                f"solver={self.solver!r} stopped after max_iter={self.max_iter} epochs with relative gap "
-                f"{self.loss_gap_:.3g} to the lower bound and tol={self.tol:g}; raise max_iter, or use "
-                "solver='closed'.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            warn_unconverged(self)
         return maps
 
     def _solution(self, X: Any) -> ModularSolution:
@@ -245,15 +200,3 @@ class ModularKernelPCA(ModularTransformer):
                 "diversity must be > 0 with solver='drop-module', got 0: the probability of keeping a module would "
                 "be zero; use solver='closed'."
             )
-
-
-def check_diversity(diversity: float) -> float:
-    """Return λ in [0, 1], or raise with the reason for the bound."""
-    return check_real(
-        "diversity",
-        diversity,
-        minimum=0,
-        maximum=1,
-        hint="beyond 1 the modular loss is unbounded below (Theorem 1 of Reeve and Brown 2015), below 0 it rewards "
-        "equal modules",
-    )
