@@ -71,7 +71,7 @@ def check_diversity(diversity: float) -> float:
         diversity,
         minimum=0,
         maximum=1,
-        hint="above 1 the loss is unbounded below (Theorem 1 of Reeve and Brown 2015), below 0 it rewards equal modules",
+        hint="above 1 the loss is unbounded below (Theorem 1 of Reeve and Brown 2015), below 0 it rewards equality",
     )
 
 
