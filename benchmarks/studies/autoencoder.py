@@ -47,6 +47,7 @@ from polyfold.modular._backfit import random_modules
 M = H = 10
 FALL = 1e-5  # an epoch must lower the mean loss by this much
 GRID = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
+SEEDS = {"convergence": "0 to 9", "toy": "0 to 9", "folds and regenerated sets": 0, "models": "number of the fold"}
 TOY_CENTERS = ((-1.0, -0.3), (0.0, 0.6), (1.0, -0.3))
 TOY_STD = 0.5
 
@@ -57,6 +58,7 @@ def run(data: Path) -> dict[str, Any]:
         figures: dict[str, Any] = {"convergence": convergence(), "toy": toy()}
     figures["six_sets"] = six_sets(data)
     figures["networks"] = network_ratio()
+    figures["seeds"] = SEEDS
     show(figures)
     return figures
 
