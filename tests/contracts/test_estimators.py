@@ -65,7 +65,9 @@ def test_works_in_a_pipeline_and_a_grid_search(estimator, blobs):
     pipeline = make_pipeline(clone(estimator), KNeighborsClassifier(3))
     step = pipeline.steps[0][0]
     search = GridSearchCV(pipeline, {f"{step}__n_components": [2, 3]}, cv=2).fit(blobs, y)
-    assert search.best_score_ > 0.5  # chance is a third
+    # Chance is a third. Graph coordinates need not separate clusters, and the catalogue's network is tiny (V = 20).
+    weak = uses_graph(estimator) or "BootstrapNetwork" in repr(estimator)
+    assert search.best_score_ > (0.5 if weak else 0.8)
 
 
 @pytest.mark.parametrize("estimator", TRANSFORMERS + OTHERS, ids=name)
