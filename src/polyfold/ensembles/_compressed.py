@@ -169,9 +169,11 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
         self._shift, self._scale = _input_scales(X)
 
     def _scaled(self, X: Any) -> Any:
+        # Bytes need no more than single precision; doubles keep theirs, or the order of the rows would show.
+        dtype = np.float64 if X.dtype == np.float64 else np.float32
         if sp.issparse(X):
-            return sp.csr_matrix(X.multiply(1 / self._scale), dtype=np.float32)
-        return ((X - self._shift) / self._scale).astype(np.float32)
+            return sp.csr_matrix(X.multiply(1 / self._scale), dtype=dtype)
+        return ((X - self._shift) / self._scale).astype(dtype, copy=False)
 
     def _split(self, n: int, rng: np.random.RandomState) -> tuple[NDArray, NDArray]:
         """Rows the student sees and rows it is judged on; the same ones if nothing is held out."""
