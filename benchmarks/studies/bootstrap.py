@@ -24,6 +24,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import sys
 import tempfile
 import time
@@ -147,6 +148,7 @@ def full(data: Path) -> dict[str, Any]:
     warm_up()
     X, y = pf.datasets.load_mnist(data, return_X_y=True)
     train, test = X[:60000], X[60000:]
+    shutil.rmtree(checkpoint(), ignore_errors=True)
     before = bare_products(60000, 8000, 392)
     model, fit = timed(lambda: network(10, 0, first_layer=8000).fit(train, checkpoint=checkpoint()))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
