@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,26 @@ def test_refining_never_raises_the_loss(rng):
     better = refine(start, d, M, lam)
     assert grouped_loss(better, d, M, lam) <= grouped_loss(start, d, M, lam) + 1e-15
     assert sorted(j for group in better for j in group) == list(range(9))
+
+
+@pytest.mark.parametrize("lam", [0.2, 0.6, 0.95])
+def test_after_refining_no_single_exchange_lowers_the_loss(lam, rng):
+    M, d = 4, np.sort(rng.exponential(size=10))[::-1]
+    groups = refine(deal(np.ones(10), 3, M), d, M, lam)
+    reached = grouped_loss(groups, d, M, lam)
+    for other in every_exchange(groups, M):
+        assert grouped_loss(other, d, M, lam) >= reached - 1e-12
+
+
+def every_exchange(groups, M):
+    """All groupings one exchange (or one move) away."""
+    for a, b in itertools.permutations(range(len(groups)), 2):
+        for i, j in itertools.product([None, *groups[a]], [None, *groups[b]]):
+            changed = [list(group) for group in groups]
+            changed[a] = [x for x in groups[a] if x != i] + ([] if j is None else [j])
+            changed[b] = [x for x in groups[b] if x != j] + ([] if i is None else [i])
+            if max(map(len, changed)) <= M:
+                yield changed
 
 
 def test_padding_sorts_and_fills():

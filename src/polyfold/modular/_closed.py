@@ -52,11 +52,12 @@ def solve_closed(
     d = _rounded(d)
     allocation, is_cut = _feasible_waterfill(d, M, H, lam)
     with blas_threads(1):  # the matrices are small: waking a second thread costs more than it does
-        F = _grouped_if_balanced(d, M, H, lam, allocation, rng)
+        groups = _saturated_alone(allocation, M, H)
+        F = _grouped_if_balanced(groups, d, M, H, lam, rng)
         if F is None and not is_cut:
             F = _framed(d, M, H, allocation, rng)
         if F is None:
-            F = _grouped_and_merged(d, M, H, lam, allocation, rng)
+            F = _grouped_and_merged(groups, d, M, H, lam, rng)
     return ModularSolution(F)
 
 
@@ -86,19 +87,23 @@ def _feasible_waterfill(d: NDArray, M: int, H: int, lam: float) -> tuple[Allocat
     return allocation, is_cut
 
 
-def _grouped_if_balanced(
-    d: NDArray, M: int, H: int, lam: float, allocation: Allocation, rng: np.random.RandomState
-) -> NDArray | None:
-    """Group where the copies split into groups of equal sums; None where they do not."""
+def _saturated_alone(allocation: Allocation, M: int, H: int) -> Groups:
+    """Full directions in groups of their own, the others in groups of numbers of copies as equal as may be."""
     q, p = allocation.saturated, allocation.active
     groups: Groups = [[j] for j in range(q)]
     if q < H:
         n = allocation.copies[q:p]
-        dealt = balance(deal(n, H - q, M), n, float(M), M)
-        groups += [[q + j for j in group] for group in dealt]
-    loss = group_solution(pad(groups, d, M), M, lam).loss.sum() + np.sum(d[p:] ** 2)
+        groups += [[q + j for j in group] for group in balance(deal(n, H - q, M), n, float(M), M)]
+    return groups
+
+
+def _grouped_if_balanced(
+    groups: Groups, d: NDArray, M: int, H: int, lam: float, rng: np.random.RandomState
+) -> NDArray | None:
+    """Take the groups where their loss is the bound; None where it is not."""
     optimum = bound_of(d, waterfill(d, M, H, lam), M, lam)
-    return _grouped_factors(groups, d, M, lam, rng) if loss - optimum <= GAP * np.sum(d**2) else None
+    gap = grouped_loss(groups, d, M, lam) - optimum
+    return _grouped_factors(groups, d, M, lam, rng) if gap <= GAP * np.sum(d**2) else None
 
 
 def _framed(d: NDArray, M: int, H: int, allocation: Allocation, rng: np.random.RandomState) -> NDArray | None:
@@ -127,20 +132,11 @@ def _grouped_factors(groups: Groups, d: NDArray, M: int, lam: float, rng: np.ran
     return F
 
 
-def _grouped_and_merged(
-    d: NDArray, M: int, H: int, lam: float, allocation: Allocation, rng: np.random.RandomState
-) -> NDArray:
+def _grouped_and_merged(groups: Groups, d: NDArray, M: int, H: int, lam: float, rng: np.random.RandomState) -> NDArray:
     """Best grouping found by exchanges, its low levels merged into one frame where that exists."""
-    q, p = allocation.saturated, allocation.active
-    # All directions in groups of equal sums, or full directions alone and equal numbers of copies elsewhere.
-    even = balance(deal(d, H, M), d, float(d.sum()) / H, M)
-    alone: Groups = [[j] for j in range(q)]
-    if q < H:
-        n = allocation.copies[q:p]
-        alone += [[q + j for j in group] for group in balance(deal(n, H - q, M), n, float(M), M)]
-    starts = [even, alone]
+    starts = [balance(deal(d, H, M), d, float(d.sum()) / H, M), groups]
     if d.size <= MAX_REFINED:
-        starts = [refine(groups, d, M, lam) for groups in starts]
+        starts = [refine(start, d, M, lam) for start in starts]
     best = min(starts, key=lambda groups: grouped_loss(groups, d, M, lam))
     return _merge_low_levels(best, d, M, lam, rng)
 

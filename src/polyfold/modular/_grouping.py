@@ -101,37 +101,10 @@ def grouped_loss(groups: Groups, d: NDArray, M: int, lam: float) -> float:
 
 def refine(groups: Groups, d: NDArray, M: int, lam: float) -> Groups:
     """Exchange single directions between pairs of groups while the exact loss falls."""
-    groups, scale = [list(group) for group in groups], float(np.sum(d**2))
-    improved = True
-    while improved:
-        improved = False
-        for a in range(len(groups)):
-            for b in range(a):
-                pair, gain = _best_exchange(groups[a], groups[b], d, M, lam)
-                if gain > 1e-14 * scale:
-                    (groups[a], groups[b]), improved = pair, True
-    return groups
+    from polyfold.modular._exchange import exchange_all  # compiled: imported where it is needed
 
-
-def _best_exchange(
-    a: list[int], b: list[int], d: NDArray, M: int, lam: float
-) -> tuple[tuple[list[int], list[int]], float]:
-    """Best exchange of one direction (or none) of `a` for one (or none) of `b`, and what it gains."""
-    members = np.array([*a, *b, -1])  # the last place stands for "nothing", of value zero
-    values = np.append(d, 0.0)[members]
-    i, j = np.meshgrid([*range(len(a)), -1], [*range(len(a), len(a) + len(b)), -1], indexing="ij")
-    i, j = i.ravel(), j.ravel()
-    fits = (len(a) - (i >= 0) + (j >= 0) <= M) & (len(b) - (j >= 0) + (i >= 0) <= M)
-    i, j = i[fits], j[fits]
-    first, second = np.zeros((i.size, M + 1)), np.zeros((i.size, M + 1))
-    first[:, : len(a)], second[:, : len(b)] = values[: len(a)], values[len(a) : -1]
-    rows = np.arange(i.size)
-    first[rows, np.where(i >= 0, i, M)] = values[j]
-    second[rows, np.where(j >= 0, j - len(a), M)] = values[i]
-    both = -np.sort(-np.concatenate([first, second]), axis=1)[:, :M]
-    losses = group_solution(both, M, lam).loss
-    total = losses[: i.size] + losses[i.size :]
-    best, unchanged = int(np.argmin(total)), int(np.flatnonzero((i < 0) & (j < 0))[0])
-    new_a = [x for at, x in enumerate(a) if at != i[best]] + ([int(members[j[best]])] if j[best] >= 0 else [])
-    new_b = [x for at, x in enumerate(b) if at + len(a) != j[best]] + ([int(members[i[best]])] if i[best] >= 0 else [])
-    return (new_a, new_b), float(total[unchanged] - total[best])
+    items, sizes = np.full((len(groups), M), -1), np.array([len(group) for group in groups])
+    for row, group in zip(items, groups, strict=True):
+        row[: len(group)] = sorted(group, key=lambda j: -d[j])
+    exchange_all(np.append(d, 0.0)[items], items, sizes, lam, 1e-14 * float(np.sum(d**2)))
+    return [[int(item) for item in row[:size]] for row, size in zip(items, sizes, strict=True)]
