@@ -9,8 +9,8 @@ merged into one result:
   same run; peak memory; umap-learn (10 components, min_dist 0) + k-means on the same images.
 - ``student``: a network of 2048-2048 units in the place of the full one, on the 10,000 test images.
 - ``upper``: the layers above against scipy's sparse products doing the same, per clustering, on one thread.
-- ``tables``, ``news``: the sets of Tables 7 and 8 that we have; k-means and PCA + k-means beside (best of 10 runs, not
-  50; PCA keeps 98 % of the variance, 100 dimensions for text).
+- ``tables``, ``news``: the sets of Tables 7 and 8 that we have; k-means and PCA + k-means beside, best of 50 runs for
+  every seed, too (PCA keeps 98 % of the variance, 100 dimensions for text).
 - ``growth``: time against n at fixed k1 and V, and against V.
 - ``retrieval``: average-accuracy curves on Reuters, against latent semantic analysis, five dimensions each.
 
@@ -92,9 +92,9 @@ def scores(y: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     return {"nmi": 100 * nmi(y, labels), "acc": 100 * clustering_accuracy(y, labels)}
 
 
-def best_of_fifty(Z: np.ndarray, c: int, seed: int, n_init: int = 50) -> KMeans:
-    """Best of many runs of k-means."""
-    return KMeans(c, n_init=n_init, random_state=seed).fit(Z)
+def best_of_fifty(Z: np.ndarray, c: int, seed: int) -> KMeans:
+    """Best of fifty runs of k-means."""
+    return KMeans(c, n_init=50, random_state=seed).fit(Z)
 
 
 def network(c: int, seed: int, **options: Any) -> pf.MultilayerBootstrapNetwork:
@@ -255,7 +255,7 @@ def tables(data: Path) -> dict[str, Any]:
     """Compare on the sets of Tables 7 and 8, smallest first."""
     figures: dict[str, Any] = {}
     for name in ("wine", "new_thyroid", "dermatology", "orl", "umist", "coil20", "isolet1", "yaleb", "usps"):
-        figures[name] = compare(name, *load(data, name), seeds=SEEDS)
+        figures[name] = compare(name, *load(data, name), seeds=tuple(range(3 if name == "usps" else 10)))
         print(f"   {name}: {figures[name]['mbn']}", flush=True)
     return {**figures, **verdict(figures)}
 
@@ -282,25 +282,30 @@ def compare(name: str, X: Any, y: np.ndarray, *, seeds: tuple[int, ...], metric:
     mbn = [scores(y, best_of_fifty(network(c, s, metric=metric).fit(X).embedding_, c, s).labels_) for s in seeds]
     paper, deviation, _, _ = PAPER[name]
     rows = normalize(X) if metric == "cosine" else X.astype(np.float64)
-    if sp.issparse(rows):
-        reduced = TruncatedSVD(100, random_state=0).fit_transform(rows)
-        plain = None
-    else:
-        reduced = PCA(0.98, svd_solver="full").fit_transform(rows)
-        plain = scores(y, best_of_fifty(rows, c, 0, n_init=10).labels_)
-    mean = float(np.mean([r["nmi"] for r in mbn]))
+    rivals = {"kmeans": None if sp.issparse(rows) else rows, "pca_kmeans": reduced(rows)}
     return {
-        "mbn": {
-            "nmi": mean,
-            "acc": float(np.mean([r["acc"] for r in mbn])),
-            "std": float(np.std([r["nmi"] for r in mbn])),
+        "mbn": mean_and_deviation(mbn),
+        **{
+            rival: None if Z is None else mean_and_deviation([scores(y, best_of_fifty(Z, c, s).labels_) for s in seeds])
+            for rival, Z in rivals.items()
         },
-        "kmeans": plain,
-        "pca_kmeans": scores(y, best_of_fifty(reduced, c, 0, n_init=10).labels_),
         "paper": paper,
-        "within_deviation_or_above": mean >= paper - deviation,
+        "within_deviation_or_above": float(np.mean([r["nmi"] for r in mbn])) >= paper - deviation,
         "seeds": len(seeds),
     }
+
+
+def reduced(rows: Any) -> np.ndarray:
+    """Principal components of 98 % of the variance, 100 of text."""
+    if sp.issparse(rows):
+        return TruncatedSVD(100, random_state=0).fit_transform(rows)
+    return PCA(0.98, svd_solver="full").fit_transform(rows)
+
+
+def mean_and_deviation(runs: list[dict[str, float]]) -> dict[str, float]:
+    """Means of NMI and accuracy over the seeds, and the deviation of the NMI."""
+    means = {score: float(np.mean([run[score] for run in runs])) for score in ("nmi", "acc")}
+    return {**means, "std": float(np.std([run["nmi"] for run in runs]))}
 
 
 def verdict(figures: dict[str, Any]) -> dict[str, Any]:

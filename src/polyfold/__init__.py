@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyfold import baselines, datasets, experiments, kernels, metrics, networks, report
+    from polyfold import baselines, bootstrap, datasets, experiments, kernels, metrics, networks, report
     from polyfold._progress import show_progress
     from polyfold.ensembles import Compressed, ModularClassifier, ModularNeighbors, select_diversity
     from polyfold.estimators import (
@@ -35,7 +35,7 @@ _HOME = {
     "select_diversity": "ensembles",
     "show_progress": "_progress",
 }
-_PACKAGES = ("baselines", "datasets", "experiments", "kernels", "metrics", "networks", "report")
+_PACKAGES = ("baselines", "bootstrap", "datasets", "experiments", "kernels", "metrics", "networks", "report")
 
 __all__ = [
     "BootstrapClustering",
@@ -48,6 +48,7 @@ __all__ = [
     "MultilayerBootstrapNetwork",
     "NonRedundantEmbedding",
     "baselines",
+    "bootstrap",
     "datasets",
     "experiments",
     "kernels",
