@@ -1,21 +1,28 @@
-"""Run the studies named on the command line (default: all) and record their results."""
+"""Run studies, or parts of them (``modular bootstrap.small``; default: all), and record every part when it is done."""
 
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from pathlib import Path
+
+import numpy as np
 
 from benchmarks._record import data_folder, record
 
 
 def main(names: list[str]) -> None:
-    """Run every study on the data folder and write results/<name>.json."""
-    studies = sorted(p.stem for p in (Path(__file__).parent / "studies").glob("[!_]*.py"))
-    for name in names or studies:
-        print(f"== {name}")
-        figures = importlib.import_module(f"benchmarks.studies.{name}").run(data_folder())
-        print(f"   {record(name, figures)}")
+    """Run every part on the data folder and write results/<study>.json after each."""
+    data = data_folder()
+    for name in names or sorted(p.stem for p in (Path(__file__).parent / "studies").glob("[!_]*.py")):
+        study, _, wanted = name.partition(".")
+        parts = importlib.import_module(f"benchmarks.studies.{study}").PARTS
+        for part in [wanted] if wanted else parts:
+            print(f"== {study}.{part}", flush=True)
+            figures = parts[part](data)
+            print(json.dumps(figures, default=lambda value: np.asarray(value).tolist(), ensure_ascii=False))
+            print(f"   {record(study, part, figures)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -38,11 +38,19 @@ def best_of(function: Callable[[], Any], repeats: int = 3) -> float:
     return min(times)
 
 
-def record(name: str, figures: dict[str, Any]) -> Path:
-    """Write figures with commit, machine and versions to results/<name>.json."""
+def record(study: str, part: str, figures: Any) -> Path:
+    """Write the figures of one part to results/<study>.json, beside those of the other parts and their commits."""
     RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps({"study": name, **_context(), "figures": figures}, indent=1, default=_plain) + "\n")
+    path = RESULTS / f"{study}.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    context = _context()
+    whole = {
+        "study": study,
+        **context,
+        "commits": {**known.get("commits", {}), part: context["commit"]},
+        "figures": {**known.get("figures", {}), part: figures},
+    }
+    path.write_text(json.dumps(whole, indent=1, default=_plain) + "\n")
     return path
 
 

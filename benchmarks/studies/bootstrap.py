@@ -1,7 +1,6 @@
 """Do bootstrap networks cluster as the paper says, and are they fast enough to be used?
 
-Design, one part each, so that parts can be run alone (``python -m benchmarks.studies.bootstrap small upper``) and are
-merged into one result:
+Design, one part each:
 
 - ``small``: 5,000 MNIST images (500 per digit), recommended settings, three seeds; fit against the bare
   single-precision products of its bottom layer.
@@ -21,11 +20,9 @@ Expected: NMI and accuracy of the paper, fits at a fraction of the products the 
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -41,7 +38,6 @@ from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
 import polyfold as pf
-from benchmarks._record import RESULTS, data_folder, record
 from polyfold.bootstrap._matching import match
 from polyfold.bootstrap._network import fit_network
 from polyfold.ensembles import DropoutNetwork
@@ -391,22 +387,3 @@ def retrieval(data: Path) -> dict[str, Any]:
 
 
 PARTS = {p.__name__: p for p in (small, full, student, upper, tables, news, growth, retrieval)}
-
-
-def run(data: Path, parts: list[str] | None = None) -> dict[str, Any]:
-    """Run the parts (default: all) and return their figures beside those recorded before."""
-    path = RESULTS / "bootstrap.json"
-    figures = json.loads(path.read_text())["figures"] if path.exists() else {}
-    for name in parts or list(PARTS):
-        figures[name] = PARTS[name](data)
-        print(f"   {name}: {json.dumps(figures[name], default=lambda v: np.asarray(v).tolist())}", flush=True)
-    return figures
-
-
-def main(parts: list[str]) -> None:
-    """Run some parts and record them."""
-    print(record("bootstrap", run(data_folder(), parts)))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -41,23 +41,10 @@ COUNTS = (3, 5, 7, 9, 11)
 FEW = (5, 8, 11, 16, 20)
 
 
-def run(data: Path) -> dict[str, Any]:
-    """Measure everything and return the figures."""
+def images(data: Path) -> tuple[np.ndarray, np.ndarray]:
+    """All images in single precision, and their digits."""
     X, y = pf.datasets.load_mnist(data, return_X_y=True)
-    X = X.astype(np.float32)
-    figures = {
-        "rolls": rolls(),
-        "shapes": shapes(),
-        "heads": heads(data),
-        "patches": patches(),
-        "digits": digits(X, y),
-        "new points": new_points(X, y),
-        "cost": cost(X),
-        "growth": growth(data),
-    }
-    for name, part in figures.items():
-        print(name, part)
-    return figures
+    return X.astype(np.float32), y
 
 
 def plain(n_components: int, kernel: Any, X: np.ndarray) -> np.ndarray:
@@ -266,6 +253,17 @@ def one_size(data: Path, n: int) -> None:
     pf.NonRedundantEmbedding(8, random_state=0).fit(X)
     print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
+
+PARTS = {
+    "rolls": lambda _: rolls(),
+    "shapes": lambda _: shapes(),
+    "heads": heads,
+    "patches": lambda _: patches(),
+    "digits": lambda data: digits(*images(data)),
+    "new points": lambda data: new_points(*images(data)),
+    "cost": lambda data: cost(images(data)[0]),
+    "growth": growth,
+}
 
 if __name__ == "__main__":
     one_size(Path(sys.argv[1]), int(sys.argv[2]))
