@@ -124,10 +124,17 @@ def test_absent_set_is_fetched_once_and_kept(tmp_path, monkeypatch):
 
 
 def test_isolet_keeps_part_one_sorted_by_letter(tmp_path, monkeypatch):
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", fake_openml(1600, 3, []))
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fake_openml(1600, 617, []))
     bunch = datasets.load_isolet1(tmp_path)
-    assert bunch.data.shape == (1560, 3)
+    assert bunch.data.shape == (1560, 617)
     assert np.all(np.diff(bunch.target) >= 0)
+
+
+def test_another_set_from_openml_is_refused_and_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fake_openml(215, 7, []))
+    with pytest.raises(FileNotFoundError, match="has 7 columns instead of 5"):
+        datasets.load_new_thyroid(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_openml_out_of_reach_becomes_advice(tmp_path, monkeypatch):

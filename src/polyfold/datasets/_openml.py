@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +16,19 @@ _ISOLET1_ROWS = 1560  # part 1 comes first in the whole of ISOLET: 30 speakers Ã
 
 
 def fetch_arrays(name: str, entry: Entry, folder: Path) -> dict[str, np.ndarray]:
-    """Download the set `name` (scikit-learn caches the original in the folder) and convert it."""
+    """Download the set `name` and convert it; of the original nothing stays in the folder."""
     from sklearn.datasets import fetch_openml
 
+    folder.mkdir(parents=True, exist_ok=True)
     parser = "pandas" if importlib.util.find_spec("pandas") else "liac-arff"
-    bunch = fetch_openml(
-        data_id=entry.openml, data_home=str(folder), as_frame=False, parser=parser, n_retries=1, delay=0.5
-    )
+    with tempfile.TemporaryDirectory(prefix=".openml-", dir=folder) as scratch:
+        bunch = fetch_openml(
+            data_id=entry.openml, data_home=scratch, as_frame=False, parser=parser, n_retries=1, delay=0.5
+        )
     X = np.asarray(bunch.data, dtype=np.float32)
+    columns = int(entry.arrays.partition("Ã—")[2].partition(",")[0].rstrip(")"))
+    if X.shape[1] != columns:
+        raise ValueError(f"data set {entry.openml} has {X.shape[1]} columns instead of {columns}")
     y = np.asarray(bunch.target).astype(np.float64).astype(np.int32)
     if name == "isolet1":
         order = np.argsort(y[:_ISOLET1_ROWS], kind="stable")
