@@ -122,7 +122,7 @@ def digits(X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """Errors of plain and non-redundant eigenmaps, all images and 300 of them labelled, mean of the draws."""
     full: dict[str, list] = {"plain": [], "ours": []}
     few: dict[str, list] = {"plain": [], "ours": []}
-    residuals = []
+    residuals, bandwidths = [], []
     for seed in DRAWS:
         rows = np.random.RandomState(seed).choice(len(X), 15000, replace=False)
         Z = {"plain": plain(max(FEW_PLAIN), "laplacian_eigenmaps", X[rows])}
@@ -131,6 +131,7 @@ def digits(X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         for name, coordinates in Z.items():
             full[name].append([svm_error(coordinates[:, :d], y[rows], seed) for d in COUNTS])
             few[name].append(few_label_errors(coordinates, y[rows], seed, FEW_PLAIN if name == "plain" else FEW))
+        bandwidths.append(model.bandwidths_[1])
         residuals.append([redundancy(Z[name][:, :10]).round(2) for name in Z])
     return {
         "coordinates": COUNTS,
@@ -140,7 +141,7 @@ def digits(X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         "few labels, mean": {name: np.mean(v, axis=0).round(2) for name, v in few.items()},
         "few labels, draws": few,
         "few labels, lowest": {name: float(np.mean(v, axis=0).min().round(2)) for name, v in few.items()},
-        "bandwidth": model.bandwidths_[1],
+        "bandwidth": bandwidths[0],
         "unexplained with the best bandwidth, plain and ours": residuals[0],
     }
 
