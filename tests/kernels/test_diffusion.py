@@ -38,3 +38,8 @@ def test_density_is_removed_by_alpha_one():
 def test_wrong_parameters_are_named(X, parameter):
     with pytest.raises(ValueError, match=next(iter(parameter))):
         DiffusionMaps(5, **parameter).operator(X)
+
+
+def test_regressions_weigh_points_as_the_walk_does(X):
+    operator = DiffusionMaps(12).operator(X)
+    np.testing.assert_array_equal(operator.measure, operator.weights)

@@ -3,9 +3,9 @@ import pytest
 from sklearn.datasets import make_swiss_roll
 
 from polyfold.exceptions import DegenerateDataWarning
-from polyfold.kernels import HessianLLE, LaplacianEigenmaps
+from polyfold.kernels import HessianLLE, LaplacianEigenmaps, TangentAlignment
 from polyfold.nonredundant import Problem, Settings, make_solver, nonredundant_sequence, unexplained
-from polyfold.nonredundant._bandwidth import ALPHAS, narrower
+from polyfold.nonredundant._bandwidth import ALPHAS, CLEAR, EMPTY, LINEAR, PLAIN, candidates, enough
 
 
 def search(X, count=None, alpha=None):
@@ -52,11 +52,37 @@ def test_long_roll_needs_a_narrow_smoother_and_a_blob_does_not():
     assert search(np.random.RandomState(0).randn(800, 8), 2)[1].alpha == ALPHAS[0]
 
 
-def test_narrower_factors_end():
-    assert narrower(ALPHAS[-1], 1) == ()
-    assert narrower(0.6, 1) == ALPHAS[1:]
-    assert narrower(0.6, 2) == (0.3,)
-    assert narrower(0.1, 2) == ()
+def test_factors_are_tried_widest_first_and_end():
+    assert candidates(0.6, 1, manifold=True) == (LINEAR, *ALPHAS)
+    assert candidates(0.6, 1, manifold=False) == ALPHAS
+    assert candidates(0.6, 2, manifold=True) == (0.6, 0.4, 0.2)
+    assert candidates(0.1, 2, manifold=True) == (0.1,)
+    assert candidates(0.6, 2, manifold=False) == (0.6, 0.3)
+    assert candidates(0.1, 2, manifold=False) == (0.1,)
+
+
+def test_news_that_is_enough():
+    assert enough(LINEAR, 1, manifold=False) == PLAIN
+    assert enough(0.6, 1, manifold=False) == enough(0.6, 2, manifold=True) == CLEAR
+    assert enough(0.6, 2, manifold=False) == EMPTY
+
+
+def test_a_plain_coordinate_that_is_news_is_kept():
+    # A flat square has two linear coordinates: excluding functions of the first would only bend the second.
+    t = np.random.RandomState(0).uniform(size=(800, 2)) * [2, 1]
+    operator = TangentAlignment(12).operator(np.column_stack([t, np.sin(t[:, 0])]))
+    steps = nonredundant_sequence(Problem.of(operator, make_solver(operator)), 2, None, Settings())
+    assert steps[1].alpha == LINEAR
+    design = np.column_stack([np.ones(800), *(step.values for step in steps)])
+    residual = t - design @ np.linalg.lstsq(design, t, rcond=None)[0]
+    assert np.all(residual.var(axis=0) < 0.01 * t.var(axis=0))
+
+
+@pytest.mark.parametrize("kernel", [TangentAlignment(), HessianLLE()])
+def test_tangent_methods_find_two_coordinates_of_a_roll(kernel):
+    operator = kernel.operator(roll(1500, 1.0))
+    steps = nonredundant_sequence(Problem.of(operator, make_solver(operator)), None, None, Settings())
+    assert len(steps) == 2
 
 
 def test_unexplained_tells_a_function_from_news():

@@ -5,7 +5,7 @@ from polyfold.kernels._diffusion import DiffusionMaps
 from polyfold.kernels._graph import FactorOperator, GraphOperator, factor_fill, is_cheap_to_invert, linear_operator
 from polyfold.kernels._hessian_lle import HessianLLE
 from polyfold.kernels._isomap import Isomap
-from polyfold.kernels._laplacian_eigenmaps import LaplacianEigenmaps
+from polyfold.kernels._laplacian_eigenmaps import LaplacianEigenmaps, intrinsic_dimension
 from polyfold.kernels._lle import LocallyLinear
 from polyfold.kernels._ltsa import TangentAlignment
 from polyfold.kernels._maps import (
@@ -59,6 +59,7 @@ __all__ = [
     "factor_fill",
     "find_neighbors",
     "fourier_features",
+    "intrinsic_dimension",
     "is_cheap_to_invert",
     "linear_operator",
     "mean_distance_gamma",

@@ -16,7 +16,7 @@ from polyfold.kernels._graph import (
     neighborhoods,
     require_points,
 )
-from polyfold.kernels._tangent import TangentPlanes, assemble, tangent_bases
+from polyfold.kernels._tangent import TangentPlanes, assemble, tangent_bases, tangent_neighbors
 
 __all__ = ["HessianLLE"]
 
@@ -34,7 +34,8 @@ class HessianLLE(OperatorKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 20, or all others where there are fewer. Must exceed d(d + 3)/2 for d = `n_directions`.
+        None means √n/3, at least 12 and at most 30, at least d(d + 3)/2 + 6 for d = `n_directions`, or all others where
+        there are fewer. Must exceed d(d + 3)/2.
     n_directions : int, default=2
         Dimension of the tangent spaces.
     neighbors : str or transformer, default="auto"
@@ -73,8 +74,8 @@ class HessianLLE(OperatorKernel):
     def operator(self, X: Any) -> GraphOperator:
         """Build the flipped Hessian functional from the neighbourhoods of `X`."""
         X = require_points(self, X)
-        near = neighborhoods(self, X, default=20)
         d = check_count("n_directions", self.n_directions)
+        near = neighborhoods(self, X, default=max(tangent_neighbors(X.shape[0]), d * (d + 3) // 2 + 6))
         check_count(
             "n_neighbors", near.n_neighbors, minimum=d * (d + 3) // 2 + 1, hint=f"n_directions={d} needs that many"
         )

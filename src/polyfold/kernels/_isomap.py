@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components, dijkstra
-from sklearn.neighbors import NearestNeighbors
 
 from polyfold._linalg import eigh_descending
 from polyfold._validation import check_choice, check_count
 from polyfold.exceptions import GraphWarning
 from polyfold.kernels._base import KernelOperator, OperatorKernel
-from polyfold.kernels._graph import FactorOperator, neighborhoods
+from polyfold.kernels._geodesics import geodesics_in_dense_parts, joined
+from polyfold.kernels._graph import FactorOperator, match_training, neighborhoods, require_points
 from polyfold.kernels._neighbors import Neighborhoods
 
 __all__ = ["Isomap"]
@@ -35,10 +34,15 @@ class Isomap(OperatorKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 10, or all others where there are fewer.
+        None means 10, or 15 where shortcuts are avoided (that leaves about two thirds of the edges), or all others where
+        there are fewer.
     n_landmarks : int or "auto", default="auto"
         Points from which geodesics are computed. "auto" means all of up to 2,000 points (the classical method) and
         1,000 of more, so that memory is O(n·m) instead of O(n²).
+    shortcuts : {"keep", "avoid"}, default="keep"
+        "avoid" is for noisy data: a path follows an edge only if each end is among the neighbours of the other, and
+        the tenth of the points that lie sparsest beside their neighbours are ends of paths, never passed through. One
+        stray point between two turns of a Swiss roll otherwise joins them. "keep" is the classical graph.
     neighbors : str or transformer, default="auto"
         As in `LaplacianEigenmaps`.
     random_state : int, default=0
@@ -65,27 +69,34 @@ class Isomap(OperatorKernel):
         n_neighbors: int | None = None,
         *,
         n_landmarks: int | str = "auto",
+        shortcuts: str = "keep",
         neighbors: Any = "auto",
         random_state: int = 0,
         n_jobs: int | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.n_landmarks = n_landmarks
+        self.shortcuts = shortcuts
         self.neighbors = neighbors
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def operator(self, X: Any) -> KernelOperator:
         """Build the kernel of geodesic distances between the rows of `X`."""
-        near = neighborhoods(self, X)
-        graph = self._connected(near, X)
+        check_choice("shortcuts", self.shortcuts, ("keep", "avoid"))
+        near = neighborhoods(self, X, default=10 if self.shortcuts == "keep" else 15)
         landmarks = self._landmarks(near.n_samples)
-        squared = dijkstra(graph, directed=False, indices=landmarks).T ** 2
+        squared = self._geodesics(near, X, landmarks).T ** 2
         rows = GeodesicRows(near, np.sqrt(squared))
         if len(landmarks) == near.n_samples:
             return KernelOperator(matrix=-0.25 * (squared + squared.T), rows=rows)
         scaling = LandmarkScaling.of(squared[landmarks], rows)
         return FactorOperator.of(scaling.project(-0.5 * squared), scaling)
+
+    def _geodesics(self, near: Neighborhoods, X: Any, landmarks: NDArray) -> NDArray:
+        if self.shortcuts == "avoid":
+            return geodesics_in_dense_parts(near, require_points(self, X), landmarks)
+        return dijkstra(self._connected(near, X), directed=False, indices=landmarks)
 
     def _landmarks(self, n: int) -> NDArray:
         if isinstance(self.n_landmarks, str):
@@ -112,22 +123,7 @@ class Isomap(OperatorKernel):
             GraphWarning,
             stacklevel=3,
         )
-        return _join(graph, labels, X)
-
-
-def _join(graph: Any, labels: NDArray, X: Any) -> Any:
-    """Join the smallest component to its nearest other point until one is left."""
-    graph = sp.lil_array(graph)
-    labels = labels.copy()
-    while len(sizes := np.unique_counts(labels).counts) > 1:
-        small = np.unique(labels)[np.argmin(sizes)]
-        inside, outside = np.flatnonzero(labels == small), np.flatnonzero(labels != small)
-        distance, index = NearestNeighbors(n_neighbors=1).fit(X[outside]).kneighbors(X[inside])
-        i = int(np.argmin(distance[:, 0]))
-        j = outside[index[i, 0]]
-        graph[inside[i], j] = max(float(distance[i, 0]), np.finfo(np.float64).tiny ** 0.5)
-        labels[inside] = labels[j]
-    return sp.csr_array(graph)
+        return joined(graph, labels, X)
 
 
 @dataclass(frozen=True)
@@ -144,6 +140,9 @@ class GeodesicRows:
         for column in range(indices.shape[1]):
             through = distances[:, column, None] + self.geodesics[indices[:, column]]
             np.minimum(shortest, through, out=shortest)
+        # Where shortcuts are avoided, a training point must not take one because it comes again.
+        matches = match_training(distances, indices)
+        shortest[matches >= 0] = self.geodesics[matches[matches >= 0]]
         return -0.5 * shortest**2
 
 

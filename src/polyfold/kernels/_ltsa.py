@@ -15,7 +15,7 @@ from polyfold.kernels._graph import (
     neighborhoods,
     require_points,
 )
-from polyfold.kernels._tangent import TangentPlanes, assemble, tangent_bases
+from polyfold.kernels._tangent import TangentPlanes, assemble, tangent_bases, tangent_neighbors
 
 __all__ = ["TangentAlignment"]
 
@@ -29,7 +29,7 @@ class TangentAlignment(OperatorKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 20, or all others where there are fewer.
+        None means √n/3, at least 12 and at most 30, or all others where there are fewer.
     n_directions : int, default=2
         Dimension of the tangent spaces.
     neighbors : str or transformer, default="auto"
@@ -65,7 +65,7 @@ class TangentAlignment(OperatorKernel):
     def operator(self, X: Any) -> GraphOperator:
         """Build the flipped alignment matrix from the neighbourhoods of `X`."""
         X = require_points(self, X)
-        near = neighborhoods(self, X, default=20)
+        near = neighborhoods(self, X, default=tangent_neighbors(X.shape[0]))
         k = near.n_neighbors
         d = check_count("n_directions", self.n_directions, maximum=k - 1, hint="raise n_neighbors")
         U, _ = tangent_bases(X, near.indices, d)

@@ -79,6 +79,7 @@ class WalkExtension:
     times: NDArray
     components: NDArray
     unit: float  # squared scale whose step takes time 1; 0 where every step does
+    own_measure: bool  # whether points count in regressions as in the walk; else all alike
 
     def __call__(self, X: Any) -> Extension:
         """Return T(x), rows summing to one, and s(x)."""
@@ -94,8 +95,8 @@ class WalkExtension:
         times = scales**2 / self.unit if self.unit else np.ones(n)
         times = np.where(matches >= 0, self.times[matches], times)
         rows = _own_rows(rows, self.walk, matches)
-        # Time × measure over weight: the measure is the weight itself where the pace is even, else one.
-        shares = times if self.unit else 1 / degrees
+        # Time × measure over weight.
+        shares = times if self.own_measure else 1 / degrees
         return Extension(rows, times, self.components[indices[:, 0]], matches, shares)
 
     def _is_edge(self, distances: NDArray, indices: NDArray) -> NDArray:
@@ -133,7 +134,8 @@ def walk_operator(
 ) -> GraphOperator:
     """Operator of the walk on A; `even` lets steps take time in proportion to their squared scale.
 
-    With ``power=1`` the cost is flipped by its λ_max; other powers are of the walk itself, 1 − cost.
+    With ``power=1`` the cost is flipped by its λ_max; other powers are of the walk itself, 1 − cost. Where the walk
+    makes up for the density of the sample, by its pace or by its weights, points count in regressions as in the walk.
     """
     degree = np.asarray(A.sum(axis=1)).ravel()
     unit = float(np.average(affinity.scales**2, weights=degree)) if even else 0.0
@@ -143,14 +145,15 @@ def walk_operator(
     cost = sp.csr_array(root @ (sp.diags_array(degree) - A) @ root)
     components = component_labels(A, what=what)
     walk = sp.csr_array(sp.diags_array(1 / degree) @ A)
-    extend = WalkExtension(near, affinity, walk, times, components, unit)
+    own_measure = even or affinity.density is not None
+    extend = WalkExtension(near, affinity, walk, times, components, unit, own_measure)
     flip = largest_eigenvalue(cost) if power == 1 else 1.0
     return GraphOperator(
         matrix=flipped(cost, flip),
         rows=ExtensionRows(extend),
         trivial=np.sqrt(weights)[:, None] * indicator(components),
         weights=weights,
-        measure=weights if even else np.ones(len(degree)),
+        measure=weights if own_measure else np.ones(len(degree)),
         components=components,
         cost=cost,
         flip=flip,

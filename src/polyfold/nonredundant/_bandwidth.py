@@ -7,11 +7,20 @@ excludes what classifiers need. The criterion used here asks the result instead:
     take the widest smoother whose next coordinate is news, where news is what a leave-one-out regression on the
     earlier coordinates cannot explain *with the bandwidth that predicts best*.
 
-From one earlier coordinate such a regression explains everything that is predictable, so there a coordinate must be
-news to at least `CLEAR`. From several coordinates a fine regression explains part of any smooth function that a
-coarse smoother left, and the factor found in the plane is kept unless a coordinate is nearly nothing but that
-(`EMPTY`). A further coordinate that is news to less than `NEWS` ends ``n_components="auto"``, and so does one of which
-the mean over neighbours in the data leaves more than `NOISE`: it is news, but not of the data.
+The widest of all, tried on manifolds, is `LINEAR`: it sees hardly more than a mean and a slope, so that the next
+coordinate is nearly the plain one. If that is unpredictable already (`PLAIN`: 90 % of its variance), it meets the
+constraint and costs least of all that do; a narrower smoother would only take off what a regression sees in a finite
+sample.
+
+How much news is enough: on a manifold (`polyfold.nonredundant._even.is_manifold`), and from one earlier coordinate of
+any data, a regression explains everything that is predictable, so a coordinate must be news to at least `CLEAR`. From
+several coordinates of other data a fine regression explains part of any smooth function that a coarse smoother left,
+and the factor found in the plane is kept unless a coordinate is nearly nothing but that (`EMPTY`). On a manifold,
+narrowing ends where it yields noise: a coordinate of which the mean over neighbours leaves more than `NOISE`.
+
+``n_components="auto"`` ends before a coordinate that is noise or news to less than `NEWS`; on a manifold, where widths
+were lowered in search of news, to less than `NEW_DIRECTION`. On strips, rolls and rings, true directions were news to
+0.85 or more and left at most 0.2; what came after them was news to 0.66 at most, or noise.
 """
 
 from __future__ import annotations
@@ -21,13 +30,28 @@ from numpy.typing import NDArray
 
 from polyfold._regression import lowest_residual
 
-__all__ = ["ALPHAS", "CLEAR", "EMPTY", "NEWS", "NOISE", "enough", "narrower", "unexplained"]
+__all__ = [
+    "ALPHAS",
+    "CLEAR",
+    "EMPTY",
+    "LINEAR",
+    "NEWS",
+    "NEW_DIRECTION",
+    "NOISE",
+    "PLAIN",
+    "candidates",
+    "enough",
+    "unexplained",
+]
 
+LINEAR = 3.0
+PLAIN = 0.95
 ALPHAS = (0.6, 0.4, 0.2, 0.1)
 CLEAR = 0.85
 EMPTY = 0.1
 NEWS = 0.55
-NOISE = 0.5
+NEW_DIRECTION = 0.75
+NOISE = 0.3
 _REFERENCES = 2500
 _QUERIES = 300
 
@@ -41,13 +65,17 @@ def unexplained(F: NDArray, y: NDArray, seed: int = 0) -> float:
     return lowest_residual(F[chosen], y[chosen], queries=queries, regressor="locally_linear")[0]
 
 
-def enough(n_earlier: int) -> float:
-    """Return what the next coordinate must have unexplained for its smoother to be fine enough."""
-    return CLEAR if n_earlier == 1 else EMPTY
+def enough(alpha: float, n_earlier: int, *, manifold: bool) -> float:
+    """Return what the next coordinate must have unexplained for its smoother, of factor `alpha`, to be fine enough."""
+    if alpha == LINEAR:
+        return PLAIN
+    return CLEAR if n_earlier == 1 or manifold else EMPTY
 
 
-def narrower(alpha: float, n_earlier: int) -> tuple[float, ...]:
-    """Factors to try after `alpha`: the rest of the grid with one earlier coordinate, half of it with more."""
+def candidates(alpha: float, n_earlier: int, *, manifold: bool) -> tuple[float, ...]:
+    """Factors to try, widest first, where `alpha` served the coordinate before."""
     if n_earlier == 1:
-        return tuple(a for a in ALPHAS if a < alpha)
-    return (alpha / 2,) if alpha / 2 >= ALPHAS[-1] else ()
+        return (LINEAR, *ALPHAS) if manifold else ALPHAS
+    if manifold:
+        return alpha, *(a for a in ALPHAS if alpha / 4 < a < alpha)
+    return (alpha, alpha / 2) if alpha / 2 >= ALPHAS[-1] else (alpha,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from polyfold._progress import track
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import GraphOperator, KernelOperator
-from polyfold.nonredundant._bandwidth import ALPHAS, NEWS, NOISE, enough, narrower, unexplained
+from polyfold.nonredundant._bandwidth import ALPHAS, NEW_DIRECTION, NEWS, NOISE, candidates, enough, unexplained
+from polyfold.nonredundant._even import EvenSolver, is_manifold
 from polyfold.nonredundant._sequence import Problem, Settings, Step, next_coordinate
 from polyfold.nonredundant._smoother import is_saturated
 
@@ -30,16 +32,19 @@ def nonredundant_sequence(
     ----------
     problem : Problem
     n_components : int or None
-        None stops before the first coordinate that is news to less than `NEWS` or mere noise, at most 15.
+        None stops before the first coordinate that is mere noise or hardly news, at most 15.
     alpha : float or None
         Bandwidth factor; None follows `polyfold.nonredundant._bandwidth`.
     settings : Settings
     """
     limit = MAX_AUTO_COMPONENTS if n_components is None else n_components
     limit = min(limit, problem.operator.n_samples - problem.trivial.shape[1])
+    if manifold := is_manifold(problem.operator):
+        problem = replace(problem, solver=EvenSolver.of(problem.operator, problem.solver))
+    least = NEW_DIRECTION if manifold else NEWS
     steps: list[Step] = []
-    for step in track(_coordinates(problem, alpha, settings), "coordinates", total=limit):
-        if n_components is None and step.predictable is not None and _brings_nothing(problem.operator, step):
+    for step in track(_coordinates(problem, alpha, settings, manifold), "coordinates", total=limit):
+        if n_components is None and steps and (step.news < least or _is_noise(problem.operator, step)):
             break
         steps.append(step)
         if len(steps) == limit:
@@ -48,18 +53,15 @@ def nonredundant_sequence(
     return steps
 
 
-def _brings_nothing(operator: KernelOperator, step: Step) -> bool:
-    """Whether a coordinate repeats earlier ones, or is noise that not even neighbours in the data share."""
-    if step.news < NEWS:
-        return True
+def _is_noise(operator: KernelOperator, step: Step) -> bool:
+    """Whether not even neighbours in the data share the values of a coordinate."""
     if not isinstance(operator, GraphOperator):
         return False
-    near = operator.extend.near.indices
-    left = step.values - step.values[near].mean(axis=1)
+    left = step.values - step.values[operator.extend.near.indices].mean(axis=1)
     return bool(np.sqrt(np.mean(left**2)) > NOISE)
 
 
-def _coordinates(problem: Problem, alpha: float | None, settings: Settings) -> Iterator[Step]:
+def _coordinates(problem: Problem, alpha: float | None, settings: Settings, manifold: bool) -> Iterator[Step]:
     """Yield coordinates without end, each unpredictable from those yielded before."""
     n = problem.operator.n_samples
     start = np.random.RandomState(settings.seed).standard_normal(n)
@@ -69,23 +71,28 @@ def _coordinates(problem: Problem, alpha: float | None, settings: Settings) -> I
         if F.shape[1] == 0 or alpha is not None:
             step = next_coordinate(problem, F, current if F.shape[1] else None, settings, start)
         else:
-            step = _widest_with_news(problem, F, current, settings, start)
-            current = step.alpha if step.alpha is not None else current
+            step = _widest_with_news(problem, F, current, settings, start, manifold)
+            current = min(step.alpha or current, current)
         if F.shape[1] and np.isnan(step.news):
             step = step.with_news(unexplained(F, step.values, settings.seed))
         yield step
         F = np.column_stack([F, step.values])
 
 
-def _widest_with_news(problem: Problem, F: NDArray, alpha: float, settings: Settings, start: NDArray) -> Step:
+def _widest_with_news(
+    problem: Problem, F: NDArray, alpha: float, settings: Settings, start: NDArray, manifold: bool
+) -> Step:
     """Try narrower smoothers until the next coordinate is news; where none is, keep the best."""
+    n_earlier = F.shape[1]
     best: Step | None = None
-    for candidate in (alpha, *narrower(alpha, F.shape[1])):
+    for candidate in candidates(alpha, n_earlier, manifold=manifold):
         step = next_coordinate(problem, F, candidate, settings, start)
         step = step.with_news(unexplained(F, step.values, settings.seed))
+        if best is not None and manifold and _is_noise(problem.operator, step):
+            break
         if best is None or step.news > best.news:
             best = step
-        if step.news >= enough(F.shape[1]):
+        if step.news >= enough(candidate, n_earlier, manifold=manifold):
             break
     assert best is not None
     return best
