@@ -34,8 +34,8 @@ class Isomap(OperatorKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 10, or 15 where shortcuts are avoided (that leaves about two thirds of the edges), or all others where
-        there are fewer.
+        None means 10, or 15 where shortcuts are avoided (about two thirds of the edges are left then), or all others
+        where there are fewer.
     n_landmarks : int or "auto", default="auto"
         Points from which geodesics are computed. "auto" means all of up to 2,000 points (the classical method) and
         1,000 of more, so that memory is O(n·m) instead of O(n²).
