@@ -134,9 +134,11 @@ def _grouped_factors(groups: Groups, d: NDArray, M: int, lam: float, rng: np.ran
 
 def _grouped_and_merged(groups: Groups, d: NDArray, M: int, H: int, lam: float, rng: np.random.RandomState) -> NDArray:
     """Best grouping found by exchanges, its low levels merged into one frame where that exists."""
-    starts = [balance(deal(d, H, M), d, float(d.sum()) / H, M), groups]
+    even = deal(d, H, M)
     if d.size <= MAX_REFINED:
-        starts = [refine(start, d, M, lam) for start in starts]
+        starts = [refine(start, d, M, lam) for start in (even, groups)]
+    else:
+        starts = [balance(even, d, float(d.sum()) / H, M), groups]
     best = min(starts, key=lambda groups: grouped_loss(groups, d, M, lam))
     return _merge_low_levels(best, d, M, lam, rng)
 
