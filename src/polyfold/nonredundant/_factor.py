@@ -15,6 +15,7 @@ __all__ = ["GaussianFactor", "gaussian_block", "gaussian_factor"]
 
 # Pivots below this share of the diagonal add digits of noise, not of the kernel.
 _PIVOT_TOL = 1e-7
+# Pivots drawn at once, twice as many when there are many: more at a time saves passes over Z, but adapts less.
 _BLOCK = 48
 
 
@@ -47,33 +48,35 @@ def gaussian_factor(
     tol: float,
     max_rank: int,
     rng: np.random.RandomState,
+    dtype: type[np.floating] = np.float64,
 ) -> tuple[GaussianFactor, NDArray]:
-    """Factor the kernel of the rows of `F`; return the landmarks and Z (n, m).
+    """Factor the kernel of the rows of `F`; return the landmarks and Z (n, m) of type `dtype`.
 
     Stops at a trace error of `tol` or at `max_rank` columns, whichever comes first: compare ``trace_error``.
     """
     n = len(F)
     max_rank = min(max_rank, n)
-    Z = np.empty((n, min(max_rank, 8 * _BLOCK)))
+    F = F.astype(dtype, copy=False)
+    Z = np.empty((n, min(max_rank, 8 * _BLOCK)), dtype=dtype)
     left = np.ones(n)
     pivots: list[int] = []
     while left.sum() > tol * n and len(pivots) < max_rank:
         m = len(pivots)
-        block = _draw(left, min(_BLOCK, max_rank - m), rng)
+        block = _draw(left, min(_BLOCK if m < 8 * _BLOCK else 2 * _BLOCK, max_rank - m), rng)
         columns = gaussian_block(F, F[block], bandwidth) - Z[:, :m] @ Z[block, :m].T
         order, L = _independent(columns[block])
         if len(order) == 0:
             break
-        fresh = solve_triangular(L, columns[:, order].T, lower=True, check_finite=False).T
+        fresh = solve_triangular(L.astype(dtype), columns[:, order].T, lower=True, check_finite=False).T
         Z = _with_room(Z, m + len(order))
         Z[:, m : m + len(order)] = fresh
         pivots.extend(block[order])
-        left = np.maximum(left - np.einsum("ij,ij->i", fresh, fresh), 0.0)
+        left = np.maximum(left - np.einsum("ij,ij->i", fresh, fresh, dtype=np.float64), 0.0)
         left[block] = 0.0
     Z = Z[:, : len(pivots)]
     factor = GaussianFactor(
         landmarks=np.array(F[pivots], dtype=np.float64),
-        cholesky=np.tril(Z[pivots]),
+        cholesky=np.tril(Z[pivots]).astype(np.float64),
         bandwidth=bandwidth,
         trace_error=float(left.sum() / n),
     )
@@ -88,7 +91,7 @@ def _draw(left: NDArray, size: int, rng: np.random.RandomState) -> NDArray:
 
 def _independent(C: NDArray) -> tuple[NDArray, NDArray]:
     """Pivoted Cholesky of the small block: the independent columns and their lower factor."""
-    L, order, rank, _ = lapack.dpstrf(C, tol=_PIVOT_TOL, lower=1)
+    L, order, rank, _ = lapack.dpstrf(C.astype(np.float64), tol=_PIVOT_TOL, lower=1)
     keep = np.asarray(order[:rank], dtype=np.intp) - 1
     return keep, np.tril(L[:rank, :rank])
 
@@ -96,6 +99,6 @@ def _independent(C: NDArray) -> tuple[NDArray, NDArray]:
 def _with_room(Z: NDArray, columns: int) -> NDArray:
     if columns <= Z.shape[1]:
         return Z
-    wider = np.empty((len(Z), max(columns, 2 * Z.shape[1])))
+    wider = np.empty((len(Z), max(columns, 2 * Z.shape[1])), dtype=Z.dtype)
     wider[:, : Z.shape[1]] = Z
     return wider

@@ -30,6 +30,7 @@ SMOOTHERS = ("nadaraya_watson", "locally_linear")
 TRACE_TOL = 3e-3
 # Few points are cheap to treat more exactly, and one function more or less counts for more.
 _FEW_POINTS, _FEW_TOL = 2000, 1e-5
+_MANY_COORDINATES = 4
 # Beyond this share of n the factor costs more than the matrix it replaces.
 MAX_RANK_SHARE = 0.25
 SATURATED_SHARE = 0.5
@@ -96,10 +97,13 @@ def predictable_functions(
     few = len(F) <= _FEW_POINTS
     max_rank = len(F) if few else int(MAX_RANK_SHARE * len(F))
     tol = _FEW_TOL if few else TRACE_TOL
-    factor, Z = gaussian_factor(F, bandwidth, tol=tol, max_rank=max_rank, rng=rng)
-    A, B = _locally_linear(Z, F, weights) if linear else _nadaraya_watson(Z, weights)
-    coefficients, gains = _row_space(A, B, weights, cut)
-    return Predictable(factor, coefficients, linear, B @ coefficients, gains)
+    # In many dimensions the factor is large, far from singular and coarser than single precision.
+    dtype = np.float64 if few or linear or F.shape[1] < _MANY_COORDINATES else np.float32
+    factor, Z = gaussian_factor(F, bandwidth, tol=tol, max_rank=max_rank, rng=rng, dtype=dtype)
+    A, B = _locally_linear(Z, F, weights) if linear else _nadaraya_watson(Z, weights.astype(dtype, copy=False))
+    coefficients, gains = _row_space(A, B, weights.astype(dtype, copy=False), cut)
+    values = (B @ coefficients.astype(dtype, copy=False)).astype(np.float64, copy=False)
+    return Predictable(factor, coefficients, linear, values, gains)
 
 
 def _nadaraya_watson(Z: NDArray, weights: NDArray) -> tuple[NDArray, NDArray]:
@@ -135,7 +139,7 @@ def _row_space(A: NDArray, B: NDArray, weights: NDArray, cut: float) -> tuple[ND
     """
     root = np.sqrt(weights)[:, None]
     c, U = np.linalg.eigh(_gram(root * B))
-    keep = c > c[-1] * len(c) * np.finfo(np.float64).eps
+    keep = c > c[-1] * len(c) * np.finfo(B.dtype).eps
     U, c = U[:, keep], c[keep]
     R = U * np.sqrt(c)
     gains2, Y = np.linalg.eigh(R.T @ _gram(root * A) @ R)
@@ -145,7 +149,7 @@ def _row_space(A: NDArray, B: NDArray, weights: NDArray, cut: float) -> tuple[ND
 
 
 def _gram(M: NDArray) -> NDArray:
-    return M.T @ M
+    return (M.T @ M).astype(np.float64, copy=False)
 
 
 def _dense(F: NDArray, bandwidth: float, weights: NDArray, linear: bool, cut: float) -> Predictable:
