@@ -5,7 +5,7 @@ from sklearn.datasets import make_swiss_roll
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import HessianLLE, LaplacianEigenmaps, TangentAlignment
 from polyfold.nonredundant import Problem, Settings, make_solver, nonredundant_sequence, unexplained
-from polyfold.nonredundant._bandwidth import ALPHAS, CLEAR, EMPTY, LINEAR, PLAIN, candidates, enough
+from polyfold.nonredundant._bandwidth import ALPHAS, CLEAR, EMPTY, LINEAR, NEWS, PLAIN, candidates, enough
 
 
 def search(X, count=None, alpha=None):
@@ -63,7 +63,8 @@ def test_factors_are_tried_widest_first_and_end():
 
 def test_news_that_is_enough():
     assert enough(LINEAR, 1, manifold=False) == PLAIN
-    assert enough(0.6, 1, manifold=False) == enough(0.6, 2, manifold=True) == CLEAR
+    assert enough(0.6, 1, manifold=True) == enough(0.6, 2, manifold=True) == CLEAR
+    assert enough(0.6, 1, manifold=False) == NEWS
     assert enough(0.6, 2, manifold=False) == EMPTY
 
 

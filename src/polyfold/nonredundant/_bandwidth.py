@@ -12,11 +12,13 @@ coordinate is nearly the plain one. If that is unpredictable already (`PLAIN`: 9
 constraint and costs least of all that do; a narrower smoother would only take off what a regression sees in a finite
 sample.
 
-How much news is enough: on a manifold (`polyfold.nonredundant._even.is_manifold`), and from one earlier coordinate of
-any data, a regression explains everything that is predictable, so a coordinate must be news to at least `CLEAR`. From
-several coordinates of other data a fine regression explains part of any smooth function that a coarse smoother left,
-and the factor found in the plane is kept unless a coordinate is nearly nothing but that (`EMPTY`). On a manifold,
-narrowing ends where it yields noise: a coordinate of which the mean over neighbours leaves more than `NOISE`.
+How much news is enough: on a manifold (`polyfold.nonredundant._even.is_manifold`) a regression explains everything that
+is predictable, so a coordinate must be news to at least `CLEAR`. Of other data, with one earlier coordinate, `NEWS` is
+enough: a harmonic is news to a tenth or so, while the second coordinates of a dozen samples of digits were news to 0.67
+to 0.97 at α = 0.6, and what narrower smoothers took off there was of use. From several coordinates a fine regression
+explains part of any smooth function that a coarse smoother left, and the factor found in the plane is kept unless a
+coordinate is nearly nothing but that (`EMPTY`). On a manifold, narrowing ends where it yields noise: a coordinate of
+which the mean over neighbours leaves more than `NOISE`.
 
 ``n_components="auto"`` ends before a coordinate that is noise or news to less than `NEWS`; on a manifold, where widths
 were lowered in search of news, to less than `NEW_DIRECTION`. On strips, rolls and rings, true directions were news to
@@ -70,7 +72,9 @@ def enough(alpha: float, n_earlier: int, *, manifold: bool) -> float:
     """Return what the next coordinate must have unexplained for its smoother, of factor `alpha`, to be fine enough."""
     if alpha == LINEAR:
         return PLAIN
-    return CLEAR if n_earlier == 1 or manifold else EMPTY
+    if manifold:
+        return CLEAR
+    return NEWS if n_earlier == 1 else EMPTY
 
 
 def candidates(alpha: float, n_earlier: int, *, manifold: bool) -> tuple[float, ...]:
