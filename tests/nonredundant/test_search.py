@@ -4,7 +4,14 @@ from sklearn.datasets import make_swiss_roll
 
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import HessianLLE, LaplacianEigenmaps, TangentAlignment
-from polyfold.nonredundant import Problem, Settings, make_solver, nonredundant_sequence, unexplained
+from polyfold.nonredundant import (
+    Problem,
+    Settings,
+    make_solver,
+    next_coordinate,
+    nonredundant_sequence,
+    unexplained,
+)
 from polyfold.nonredundant._bandwidth import ALPHAS, CLEAR, EMPTY, LINEAR, NEWS, PLAIN, candidates, enough
 
 
@@ -100,3 +107,14 @@ def test_given_factor_is_used_throughout():
 def test_a_bandwidth_that_sees_single_points_is_warned_of():
     with pytest.warns(DegenerateDataWarning, match=r"bandwidth=0.0001 is so small that \d+ functions"):
         search(roll(500, 1.0), 2, 1e-4)
+
+
+def test_a_given_width_is_algorithm_1_on_manifolds_too():
+    operator = LaplacianEigenmaps(10).operator(np.random.RandomState(0).rand(400, 2) * [3.5, 1])
+    problem = Problem.of(operator, make_solver(operator))
+    given = nonredundant_sequence(problem, 3, 0.3, Settings())
+    F = np.empty((400, 0))
+    for step in given:
+        literal = next_coordinate(problem, F, 0.3, Settings(), np.random.RandomState(0).standard_normal(400))
+        np.testing.assert_allclose(step.values, literal.values, atol=1e-8)
+        F = np.column_stack([F, literal.values])

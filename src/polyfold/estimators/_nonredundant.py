@@ -57,7 +57,8 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Width α of the regression, in units of the root mean squared norm of the earlier coordinates (0.1 to 0.6 in
         the paper). "auto" takes the widest of 0.6, 0.4, 0.2, 0.1 whose second coordinate is at least 55 %
         (on manifolds 85 %) unexplained by the first under leave-one-out regression with the bandwidth that predicts
-        best; on manifolds, 3 comes first, which keeps a plain coordinate that is 95 % news.
+        best; on manifolds, 3 comes first, which keeps a plain coordinate that is 95 % news, and near ties are broken
+        by an even spread. A number is the paper's algorithm to the letter.
     smoother : {"nadaraya_watson", "locally_linear"}, default="nadaraya_watson"
     rank_cut : float, default=0.03
         Functions that the smoother damps below this share of the largest gain are not excluded.

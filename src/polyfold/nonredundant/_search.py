@@ -39,8 +39,10 @@ def nonredundant_sequence(
     """
     limit = MAX_AUTO_COMPONENTS if n_components is None else n_components
     limit = min(limit, problem.operator.n_samples - problem.trivial.shape[1])
-    if manifold := is_manifold(problem.operator):
-        problem = replace(problem, solver=EvenSolver.of(problem.operator, problem.solver))
+    operator = problem.operator
+    manifold = is_manifold(operator)
+    if manifold and alpha is None:  # a given width is Algorithm 1 to the letter
+        problem = replace(problem, solver=EvenSolver.of(operator, problem.solver))
     least = NEW_DIRECTION if manifold else NEWS
     steps: list[Step] = []
     for step in track(_coordinates(problem, alpha, settings, manifold), "coordinates", total=limit):
