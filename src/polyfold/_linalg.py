@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms, safe_sparse_dot, svd_flip
 from threadpoolctl import ThreadpoolController
 
 __all__ = [
+    "as_dense",
     "blas_threads",
     "eigh_descending",
     "fix_signs",
     "inverse_square_root",
+    "inner_products",
     "row_blocks",
     "shifted_products",
 ]
@@ -43,6 +47,11 @@ def row_blocks(n_rows: int, width: int, itemsize: int = 8) -> Iterator[slice]:
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
+def as_dense(X: Any) -> NDArray:
+    """Return `X` as an array, filled in where it is sparse."""
+    return X.toarray() if sp.issparse(X) else np.asarray(X)
+
+
 def fix_signs(U: NDArray) -> NDArray:
     """Make the entry of largest magnitude of every column positive, so results do not depend on LAPACK."""
     return svd_flip(U, None)[0]
@@ -59,14 +68,14 @@ def eigh_descending(K: NDArray, k: int | None = None) -> tuple[NDArray, NDArray]
     return d, fix_signs(U)
 
 
-def inverse_square_root(K: NDArray, *, cut: float) -> NDArray:
-    """Columns A with A A' = pinv(K), leaving out eigenvalues below `cut` times the largest."""
+def inverse_square_root(K: NDArray, *, cut: float) -> tuple[NDArray, float, float]:
+    """Columns A with A A' = pinv(K), leaving out eigenvalues below `cut` times the largest, and bounds of those."""
     A = _triangular_root(K, cut)
     if A is not None:
-        return A
+        return A, 0.0, float(np.trace(K))
     d, U = eigh_descending(K)
     keep = d > cut * max(d[0], 0.0)
-    return U[:, keep] / np.sqrt(d[keep])
+    return U[:, keep] / np.sqrt(d[keep]), float(d[-1]), float(d[0])
 
 
 def _triangular_root(K: NDArray, cut: float) -> NDArray | None:
@@ -82,16 +91,21 @@ def _triangular_root(K: NDArray, cut: float) -> NDArray | None:
     return inverse.T
 
 
+def inner_products(X: Any, Y: Any) -> NDArray:
+    """Return x·y for all pairs of rows, dense or sparse, in the precision of `X`."""
+    return safe_sparse_dot(X, Y.astype(X.dtype, copy=False).T, dense_output=True)
+
+
 def shifted_products(X: NDArray, Y: NDArray, scale: float) -> NDArray:
     """Return -scale * ‖x - y‖² for all pairs, from one matrix product and never above zero.
 
     Dense rows are moved so that `Y` is centred: distances do not change, but data far from the origin
     no longer lose their digits to cancellation.
     """
-    if not hasattr(X, "tocsr") and not hasattr(Y, "tocsr"):
+    if not sp.issparse(X) and not sp.issparse(Y):
         origin = Y.mean(axis=0)
         X, Y = X - origin, Y - origin
-    out = safe_sparse_dot(X, Y.T * (2 * scale), dense_output=True)
+    out = inner_products(X, Y * (2 * scale))
     out -= scale * row_norms(X, squared=True)[:, None]
     out -= scale * row_norms(Y, squared=True)
     return np.minimum(out, 0, out=out)

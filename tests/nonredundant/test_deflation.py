@@ -35,7 +35,7 @@ def test_inverse_solver_finds_the_constrained_minimum(problem):
 
 def test_inverse_solver_agrees_with_dense_on_tiny_eigenvalues():
     t = np.random.RandomState(0).uniform(0, 1, (400, 2)) * [8, 1]
-    operator = TangentAlignment(n_neighbors=10).operator(t)
+    operator = TangentAlignment(n_neighbors=10).operator_on(t)
     start = np.random.RandomState(1).randn(400)
     Q = np.linalg.qr(np.column_stack([np.ones(400), t[:, 0]]))[0]
     inverse = InverseSolver(operator.cost).solve(Q, start)
@@ -46,9 +46,9 @@ def test_inverse_solver_agrees_with_dense_on_tiny_eigenvalues():
 
 def test_low_dimensional_graphs_are_factored_and_wide_ones_are_not():
     rng = np.random.RandomState(0)
-    flat = LaplacianEigenmaps(8).operator(rng.rand(1000, 2))
+    flat = LaplacianEigenmaps(8).operator_on(rng.rand(1000, 2))
     assert choose_solver(flat) == "inverse"
-    assert choose_solver(LaplacianEigenmaps(8).operator(rng.rand(100, 2))) == "dense"
+    assert choose_solver(LaplacianEigenmaps(8).operator_on(rng.rand(100, 2))) == "dense"
 
 
 def test_inverse_needs_a_cost():

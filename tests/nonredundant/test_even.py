@@ -17,7 +17,7 @@ def read_off(Z, target):
 
 
 def embedded(X, count):
-    operator = LaplacianEigenmaps().operator(X)
+    operator = LaplacianEigenmaps().operator_on(X)
     steps = nonredundant_sequence(Problem.of(operator, make_solver(operator)), count, None, Settings())
     return np.column_stack([step.values for step in steps])
 
@@ -67,8 +67,8 @@ def test_the_first_coordinate_is_left_alone():
 
 def test_low_dimensional_graphs_are_manifolds_and_others_not():
     rng = np.random.RandomState(0)
-    assert is_manifold(LaplacianEigenmaps().operator(rng.rand(600, 2)))
-    assert not is_manifold(LaplacianEigenmaps().operator(rng.randn(3000, 30)))
+    assert is_manifold(LaplacianEigenmaps().operator_on(rng.rand(600, 2)))
+    assert not is_manifold(LaplacianEigenmaps().operator_on(rng.randn(3000, 30)))
 
 
 @pytest.mark.parametrize("seed", [2, 5])

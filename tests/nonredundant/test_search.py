@@ -16,7 +16,7 @@ from polyfold.nonredundant._bandwidth import ALPHAS, CLEAR, EMPTY, LINEAR, NEWS,
 
 
 def search(X, count=None, alpha=None):
-    operator = LaplacianEigenmaps().operator(X)
+    operator = LaplacianEigenmaps().operator_on(X)
     return nonredundant_sequence(Problem.of(operator, make_solver(operator)), count, alpha, Settings())
 
 
@@ -49,7 +49,7 @@ def test_curve_has_one_coordinate():
 
 def test_noise_is_not_a_coordinate():
     # Hessian LLE has directions that live on single points: unpredictable, and nothing of the data.
-    operator = HessianLLE(12).operator(ring(600))
+    operator = HessianLLE(12).operator_on(ring(600))
     steps = nonredundant_sequence(Problem.of(operator, make_solver(operator)), None, None, Settings())
     assert len(steps) <= 3
 
@@ -78,7 +78,7 @@ def test_news_that_is_enough():
 def test_a_plain_coordinate_that_is_news_is_kept():
     # A flat square has two linear coordinates: excluding functions of the first would only bend the second.
     t = np.random.RandomState(0).uniform(size=(800, 2)) * [2, 1]
-    operator = TangentAlignment(12).operator(np.column_stack([t, np.sin(t[:, 0])]))
+    operator = TangentAlignment(12).operator_on(np.column_stack([t, np.sin(t[:, 0])]))
     steps = nonredundant_sequence(Problem.of(operator, make_solver(operator)), 2, None, Settings())
     assert steps[1].alpha == LINEAR
     design = np.column_stack([np.ones(800), *(step.values for step in steps)])
@@ -88,7 +88,7 @@ def test_a_plain_coordinate_that_is_news_is_kept():
 
 @pytest.mark.parametrize("kernel", [TangentAlignment(), HessianLLE()])
 def test_tangent_methods_find_two_coordinates_of_a_roll(kernel):
-    operator = kernel.operator(roll(1500, 1.0))
+    operator = kernel.operator_on(roll(1500, 1.0))
     steps = nonredundant_sequence(Problem.of(operator, make_solver(operator)), None, None, Settings())
     assert len(steps) == 2
 
@@ -110,7 +110,7 @@ def test_a_bandwidth_that_sees_single_points_is_warned_of():
 
 
 def test_a_given_width_is_algorithm_1_on_manifolds_too():
-    operator = LaplacianEigenmaps(10).operator(np.random.RandomState(0).rand(400, 2) * [3.5, 1])
+    operator = LaplacianEigenmaps(10).operator_on(np.random.RandomState(0).rand(400, 2) * [3.5, 1])
     problem = Problem.of(operator, make_solver(operator))
     given = nonredundant_sequence(problem, 3, 0.3, Settings())
     F = np.empty((400, 0))

@@ -33,7 +33,7 @@ def test_sequence_is_algorithm_1(dense):
 
 
 def test_coordinates_are_orthogonal_to_functions_of_earlier_ones():
-    operator = LaplacianEigenmaps(10).operator(strip(400))
+    operator = LaplacianEigenmaps(10).operator_on(strip(400))
     problem = Problem.of(operator, make_solver(operator))
     start = np.random.RandomState(0).randn(400)
     first = next_coordinate(problem, np.empty((400, 0)), None, Settings(), start)

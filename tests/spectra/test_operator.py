@@ -41,7 +41,7 @@ def test_factors_give_what_their_matrix_gives():
 
 @pytest.mark.parametrize("kernel", [LaplacianEigenmaps(10), TangentAlignment(12)])
 def test_sparse_solvers_agree_with_dense(X, kernel):
-    operator = kernel.operator(X)
+    operator = kernel.operator_on(X)
     d, G = np.linalg.eigh(operator.matrix.toarray())
     spectrum = spectrum_from_operator(operator, 3)
     np.testing.assert_allclose(spectrum.eigenvalues, d[::-1][1:4], rtol=1e-9)
@@ -51,14 +51,14 @@ def test_sparse_solvers_agree_with_dense(X, kernel):
 
 def test_energy_counts_all_eigenvalues_but_the_trivial():
     X = np.random.RandomState(0).rand(120, 2)
-    operator = LaplacianEigenmaps(8).operator(X)
+    operator = LaplacianEigenmaps(8).operator_on(X)
     d = np.linalg.eigvalsh(operator.matrix.toarray())
     spectrum = spectrum_from_operator(operator, 2)
     assert spectrum.energy == pytest.approx(np.sum(d[:-1] ** 2), rel=1e-6)
 
 
 def test_powers_of_the_walk_are_eigenvalues_of_diffusion(X):
-    one, two = (spectrum_from_operator(DiffusionMaps(12, n_steps=t).operator(X), 3).eigenvalues for t in (1, 2))
+    one, two = (spectrum_from_operator(DiffusionMaps(12, n_steps=t).operator_on(X), 3).eigenvalues for t in (1, 2))
     np.testing.assert_allclose(two, one**2, rtol=1e-6)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polyfold._linalg import blas_threads
 from polyfold._validation import check_count
-from polyfold.estimators._spectral import SpectralEstimator
+from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
 
 __all__ = ["KernelEmbedding"]
 
@@ -86,6 +86,7 @@ class KernelEmbedding(SpectralEstimator):
             return self.spectrum_.coordinates(X, np.eye(kept, self.n_components))
 
     def _solve(self, X: Any) -> Self:
+        warn_of_empty_columns(self.n_components, self.spectrum_.rank)
         self._n_features_out = self.n_components
         return self
 

@@ -67,7 +67,7 @@ def directions_of(X: Any, rank: int, rng: np.random.RandomState) -> Directions:
 
 def empty_moments(X: Any) -> Moments:
     """Start the sums about the mean of the first rows."""
-    return Moments.about(np.asarray(X[: min(256, X.shape[0])].mean(axis=0), dtype=np.float64).ravel())
+    return Moments.about(IdentityFeatures(X.shape[1]), X)
 
 
 def directions_from_moments(moments: Moments) -> Directions:

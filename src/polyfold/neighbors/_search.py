@@ -208,3 +208,13 @@ def _rows_of_graph(graph: Any, k: int) -> tuple[NDArray, NDArray]:
 
 
 _BUILDERS = {"exact": _Exact, "faiss": _Faiss, "pynndescent": _PyNNDescent, "precomputed": _Distances}
+
+
+def distinct_rows(X):
+    """Temporary."""
+    A = X.toarray() if sp.issparse(X) else np.asarray(X)
+    _, first, inverse = np.unique(A + 0.0, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return first[order], place[inverse.ravel()]
