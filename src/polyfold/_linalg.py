@@ -19,8 +19,8 @@ __all__ = [
     "blas_threads",
     "eigh_descending",
     "fix_signs",
-    "inverse_square_root",
     "inner_products",
+    "inverse_square_root",
     "row_blocks",
     "shifted_products",
 ]

@@ -130,7 +130,7 @@ def own_rows(rows: Any, given: Any) -> Any:
     Rows of a read-only memory map stay where they are.
     """
     if sp.issparse(rows):
-        shared = sp.issparse(given) and np.may_share_memory(rows.data, given.data)
+        shared = sp.issparse(given) and given.format == rows.format and np.may_share_memory(rows.data, given.data)
         return rows.copy() if shared else rows
     if isinstance(rows, np.memmap) and not rows.flags.writeable:
         return rows

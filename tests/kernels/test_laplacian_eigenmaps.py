@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from sklearn.manifold import spectral_embedding
 
-from polyfold.kernels import LaplacianEigenmaps
-from polyfold.kernels._laplacian_eigenmaps import intrinsic_dimension
-from polyfold.kernels._neighbors import find_neighbors
+from polyfold.kernels import LaplacianEigenmaps, intrinsic_dimension
+from polyfold.neighbors import find_neighbors
 from polyfold.spectra import spectrum_from_operator
 from tests.oracles.manifold import self_tuned_affinity
 

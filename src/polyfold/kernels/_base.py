@@ -158,23 +158,26 @@ class KernelColumns:
 
 @dataclass(frozen=True)
 class FourierFeatures:
-    """√(2/R) cos(w·x + b): random features whose products average to a shift-invariant kernel [Rahimi2007]_."""
+    """√(2/R) (cos w·x, sin w·x): random features whose products average to a shift-invariant kernel [Rahimi2007]_.
 
-    frequencies: NDArray  # (D, R)
-    phases: NDArray  # (R,)
+    In pairs, not as cosines with a random phase: every product then depends on x − y alone, wherever the origin is.
+    """
+
+    frequencies: NDArray  # (D, R/2)
 
     @property
     def width(self) -> int:
         """Number of features."""
-        return self.phases.shape[0]
+        return 2 * self.frequencies.shape[1]
 
     def transform(self, X: Any) -> NDArray:
         """Return the features, shape (n, R)."""
-        X = as_float(X)
-        out = safe_sparse_dot(X, self.frequencies.astype(X.dtype, copy=False), dense_output=True)
-        out += self.phases.astype(X.dtype, copy=False)
-        np.cos(out, out=out)
-        out *= np.sqrt(2 / self.width)
+        X, pairs = as_float(X), self.frequencies.shape[1]
+        angles = safe_sparse_dot(X, self.frequencies.astype(X.dtype, copy=False), dense_output=True)
+        out = np.empty((X.shape[0], self.width), dtype=X.dtype)
+        np.cos(angles, out=out[:, :pairs])
+        np.sin(angles, out=out[:, pairs:])
+        out *= np.sqrt(1 / pairs)
         return out
 
     def metric(self) -> None:
@@ -195,11 +198,9 @@ class IdentityFeatures:
         """Return None: the features are already an empirical kernel map."""
 
 
-def fourier_features(kernel: Kernel, X: Any, count: int, rng: np.random.RandomState) -> FourierFeatures:
-    """Draw `count` features of a resolved kernel; phases are counted from the mean of `X`, so no origin matters."""
-    W = kernel.frequencies(X.shape[1], count, rng)
-    centre = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-    return FourierFeatures(W, rng.uniform(0, 2 * np.pi, size=count) - centre @ W)
+def fourier_features(kernel: Kernel, n_features: int, count: int, rng: np.random.RandomState) -> FourierFeatures:
+    """Draw `count` features, rounded up to an even number, of a resolved kernel."""
+    return FourierFeatures(kernel.frequencies(n_features, (count + 1) // 2, rng))
 
 
 def _check_symmetric(K: NDArray, given_as: str) -> None:

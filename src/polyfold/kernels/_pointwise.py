@@ -31,7 +31,6 @@ __all__ = [
 ]
 
 
-
 def total_variance(X: Any) -> float:
     """Sum of the variances of the columns."""
     if sp.issparse(X):
@@ -76,7 +75,6 @@ class Gaussian(Kernel):
     Examples
     --------
     >>> import numpy as np
-import scipy.sparse as sp
     >>> from polyfold.kernels import Gaussian
     >>> Gaussian(gamma=1.0).resolve(np.eye(2))(np.eye(2), np.eye(2)).round(3)
     array([[1.   , 0.135],

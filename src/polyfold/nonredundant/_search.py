@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyfold._progress import track
 from polyfold.exceptions import DegenerateDataWarning
@@ -51,19 +49,11 @@ def nonredundant_sequence(
     for step in track(_coordinates(operator, solver, alpha, settings, manifold), "coordinates", total=limit):
         if n_components is None and steps and (step.news < least or _is_noise(operator, step)):
             break
-        if _is_exhausted(operator, step, steps):
-            break
         steps.append(step)
         if len(steps) == limit:
             break
     _warn_if_saturated(steps, operator.n_samples)
     return steps
-
-
-def _is_exhausted(operator: Operator, step: Step, steps: list[Step]) -> bool:
-    """Whether the kernel has no direction left: what remains is rounding beside its first eigenvalue."""
-    first = steps[0].eigenvalue if steps else 0.0
-    return operator.has_units and abs(step.eigenvalue) <= _ROUNDING * abs(first)
 
 
 def _is_noise(operator: Operator, step: Step) -> bool:
@@ -77,45 +67,43 @@ def _is_noise(operator: Operator, step: Step) -> bool:
 def _coordinates(
     operator: Operator, solver: EigenSolver, alpha: float | None, settings: Settings, manifold: bool
 ) -> Iterator[Step]:
-    """Yield coordinates without end, each unpredictable from those yielded before."""
+    """Yield coordinates as long as there are any, each unpredictable from those yielded before."""
     n = operator.n_samples
     start = np.random.RandomState(settings.seed).standard_normal(n)
     F = np.empty((n, 0))
-    current = ALPHAS[0] if alpha is None else alpha
-    for _ in itertools.count():
-        if F.shape[1] == 0 or alpha is not None:
-            step = next_coordinate(operator, solver, F, current if F.shape[1] else None, settings, start)
-        else:
-            step = _widest_with_news(operator, solver, F, current, settings, start, manifold)
-            current = min(step.alpha or current, current)
-        if F.shape[1] and np.isnan(step.news):
-            step = replace(step, news=unexplained(F, step.values, settings.seed))
+    current, lowest = ALPHAS[0] if alpha is None else alpha, 0.0
+
+    def following(factor: float | None) -> Step | None:
+        step = next_coordinate(operator, solver, F, factor, settings, start, lowest)
+        if step is None or not F.shape[1]:
+            return step
+        return replace(step, news=unexplained(F, step.values, settings.seed))
+
+    step = following(None)
+    while step is not None:
         yield step
         F = np.column_stack([F, step.values])
+        lowest = lowest or _ROUNDING * abs(step.eigenvalue)
+        if alpha is None:
+            step = _widest_with_news(operator, following, current, F.shape[1], manifold)
+            current = current if step is None else min(step.alpha or current, current)
+        else:
+            step = following(alpha)
 
 
 def _widest_with_news(
-    operator: Operator,
-    solver: EigenSolver,
-    F: NDArray,
-    alpha: float,
-    settings: Settings,
-    start: NDArray,
-    manifold: bool,
-) -> Step:
+    operator: Operator, following: Callable[[float], Step | None], alpha: float, n_earlier: int, manifold: bool
+) -> Step | None:
     """Try narrower smoothers until the next coordinate is news; where none is, keep the best."""
-    n_earlier = F.shape[1]
     best: Step | None = None
     for candidate in candidates(alpha, n_earlier, manifold=manifold):
-        step = next_coordinate(operator, solver, F, candidate, settings, start)
-        step = replace(step, news=unexplained(F, step.values, settings.seed))
-        if best is not None and manifold and _is_noise(operator, step):
+        step = following(candidate)
+        if step is None or (best is not None and manifold and _is_noise(operator, step)):
             break
         if best is None or step.news > best.news:
             best = step
         if step.news >= enough(candidate, n_earlier, manifold=manifold):
             break
-    assert best is not None
     return best
 
 

@@ -75,8 +75,12 @@ def next_coordinate(
     alpha: float | None,
     settings: Settings,
     start: NDArray,
-) -> Step:
-    """Find the coordinate after the columns of `F` (N, i − 1), with bandwidth factor `alpha`."""
+    lowest: float = 0.0,
+) -> Step | None:
+    """Find the coordinate after the columns of `F` (N, i − 1), with bandwidth factor `alpha`; None if none is left.
+
+    Nothing is left of a kernel with units where the eigenvalue is not above `lowest`, its rounding.
+    """
     predictable = None
     if F.shape[1]:
         assert alpha is not None
@@ -90,8 +94,11 @@ def next_coordinate(
             rng=np.random.RandomState(settings.seed),
         )
     Q, T = _orthonormal(operator, predictable)
+    if Q.shape[1] >= operator.n_samples:
+        return None
     g = solver.top(Q, 1, start, _TOL)[1][:, 0]
-    return _step(operator, g, Q, T, predictable, alpha)
+    step = _step(operator, g, Q, T, predictable, alpha)
+    return None if operator.has_units and abs(step.eigenvalue) <= lowest else step
 
 
 def _orthonormal(operator: Operator, predictable: Predictable | None) -> tuple[NDArray, NDArray]:

@@ -8,7 +8,7 @@ must satisfy P f = 0. With Gaussian weights G and a measure m of the points (one
 
 Both have the form P = A Bᵀ diag(m) with B = [Z, F₁Z, …] known for new points too, where G = Z Zᵀ, so the right singular
 vectors above a cut (step 6) come from two small Gram matrices: `_nadaraya_watson`, `_locally_linear` → `_row_space`.
-The factor Z comes from m landmarks by block randomly pivoted Cholesky, O(n m²) time and O(n m) memory: `gaussian_factor`.
+Z comes from m landmarks by block randomly pivoted Cholesky, O(n m²) time and O(n m) memory: `gaussian_factor`.
 
 Deviations from the paper: 1. G is replaced by its low-rank factor (trace error 0.3 %), the dense matrix is kept for
 checks; 2. the measure: where a graph walk has an even pace, points count in regressions as they do in the walk.

@@ -26,7 +26,9 @@ __all__ = ["FEATURE_MAPS", "Moments", "SpectrumBuilder", "choose_feature_map", "
 FEATURE_MAPS = ("auto", "exact", "nystroem", "fourier")
 
 
-def spectrum_of(X: Any, kernel: Any, *, landmarks: int, directions: int, feature_map: Any = "auto", seed: int = 0) -> Spectrum:
+def spectrum_of(
+    X: Any, kernel: Any, *, landmarks: int, directions: int, feature_map: Any = "auto", seed: int = 0
+) -> Spectrum:
     """Return the spectrum of a kernel on the rows of `X`.
 
     Parameters
@@ -130,7 +132,7 @@ class SpectrumBuilder:
             return self.feature_map
         rng, kernel = np.random.RandomState(self.seed), self.kernel.resolve(X)
         if self.feature_map == "fourier":
-            return fourier_features(kernel, X, self.landmarks, rng)
+            return fourier_features(kernel, X.shape[1], self.landmarks, rng)
         if self.feature_map == "auto" and self._automatic(X) == "identity":
             return IdentityFeatures(X.shape[1])
         rows = np.sort(rng.choice(X.shape[0], size=min(self.landmarks, X.shape[0]), replace=False))

@@ -144,12 +144,15 @@ def _lanczos(
         y = apply(x - Q @ (Q.T @ x))
         return y - Q @ (Q.T @ y)
 
-    make: Any = LinearOperator  # its stubs know only the subclasses' constructors
-    operator = make((n, n), matvec=deflated, dtype=np.float64)
     start = np.random.RandomState(0).standard_normal(n) if start is None else start
-    options: dict[str, Any] = {"k": k, "which": "LA", "v0": orthogonal_to(Q, start[:, None])[:, 0]}
-    if not deflated(options["v0"]).any():  # nothing is left, which ARPACK takes for a mistake
+    start = orthogonal_to(Q, start[:, None])[:, 0]
+    # ARPACK takes small numbers for converged ones: the operator is given to it in units of its own.
+    unit = float(np.linalg.norm(deflated(start)))
+    if unit == 0:  # nothing is left
         return np.zeros(k), np.zeros((n, k))
+    make: Any = LinearOperator  # its stubs know only the subclasses' constructors
+    operator = make((n, n), matvec=lambda x: deflated(x) / unit, dtype=np.float64)
+    options: dict[str, Any] = {"k": k, "which": "LA", "v0": start}
     options |= {"ncv": min(n, max(2 * k + 1, 24)), "maxiter": _MAX_ITER}
     try:
         d, G = eigsh(operator, tol=tol, **options)
@@ -161,7 +164,7 @@ def _lanczos(
             stacklevel=6,
         )
         d, G = eigsh(operator, tol=_LOOSE_TOL, **options)
-    return d[::-1], orthogonal_to(Q, G[:, ::-1])
+    return unit * d[::-1], orthogonal_to(Q, G[:, ::-1])
 
 
 def _is_cheap_to_invert(operator: Operator) -> bool:
