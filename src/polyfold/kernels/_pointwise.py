@@ -165,7 +165,8 @@ class Polynomial(Kernel):
         out = inner_products(as_float(X), as_float(Y))
         out *= self.gamma_
         out += self.coef0
-        return np.power(out, self.degree, out=out)
+        with np.errstate(over="ignore"):  # the sums are checked to be finite
+            return np.power(out, self.degree, out=out)
 
 
 class Cosine(Kernel):
