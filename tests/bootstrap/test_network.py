@@ -86,7 +86,7 @@ def test_an_interrupted_write_is_not_read(tmp_path):
 
 
 def test_progress_names_the_layer(caplog, monkeypatch):
-    monkeypatch.setattr("polyfold._progress.track.__kwdefaults__", {"total": None, "every": 0.0})
+    monkeypatch.setattr("polyfold._running.track.__kwdefaults__", {"total": None, "every": 0.0})
     X = data()
     with caplog.at_level(logging.INFO, logger="polyfold"):
         fit_network(X, bottom_of(X), [40, 8], **OPTIONS)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._progress import track
+from polyfold._running import track
 from polyfold._validation import check_choice, check_count, check_real, import_extra
 
 __all__ = ["DropoutNetwork"]

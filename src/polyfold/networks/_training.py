@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from polyfold._progress import track
+from polyfold._running import track
 from polyfold.networks._checkpoint import load_checkpoint, save_checkpoint
 from polyfold.networks._loss import modular_objective
 from polyfold.networks._options import Plan
