@@ -10,7 +10,9 @@ from polyfold._validation import (
     check_real,
     draw_seed,
     import_extra,
+    keeps_state_on_failure,
     own_rows,
+    sum_duplicates,
 )
 from polyfold.exceptions import MissingExtraError
 
@@ -65,7 +67,7 @@ def test_magnitudes_whose_squares_overflow_are_refused(dtype, fine, beyond, form
     check_range(form(X))
     assert np.isfinite(4 * X.shape[1] * np.square(X.max() - X.min()))
     X[1, 2] = sign * beyond
-    with pytest.raises(ValueError, match="X must have magnitudes <= .* got 1e.*; remove outliers, or divide X"):
+    with pytest.raises(ValueError, match="X must have magnitudes <= .*, got 1e.*; remove outliers, or divide"):
         check_range(form(X))
 
 
@@ -114,3 +116,32 @@ def test_files_mapped_for_writing_are_copied(tmp_path):
     view = mapped[:]
     view.flags.writeable = False
     assert not np.may_share_memory(own_rows(np.asarray(view), view), mapped)
+
+
+def test_duplicates_are_summed_in_a_copy():
+    X = sp.csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    summed = sum_duplicates(X)
+    np.testing.assert_array_equal(summed.data, [2, 1])
+    assert X.nnz == 3
+    assert sum_duplicates(summed) is summed
+
+
+class Half:
+    """Fails halfway through its fit when it is told to."""
+
+    @keeps_state_on_failure
+    def fit(self, error=None):
+        self.first_ = error
+        if error is not None:
+            raise error
+        self.second_ = 2
+        return self
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()])
+def test_a_failed_fit_leaves_the_estimator_as_it_was(error):
+    for estimator in (Half(), Half().fit()):
+        before = dict(vars(estimator))
+        with pytest.raises(type(error)):
+            estimator.fit(error)
+        assert vars(estimator) == before

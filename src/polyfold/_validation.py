@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import numbers
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,8 +22,14 @@ __all__ = [
     "check_real",
     "draw_seed",
     "import_extra",
+    "keeps_state_on_failure",
     "own_rows",
+    "sum_duplicates",
 ]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+Estimator = TypeVar("Estimator")
 
 
 def check_count(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None, hint: str = "") -> int:
@@ -82,7 +90,7 @@ def draw_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def check_range(X: Any) -> None:
+def check_range(X: Any, name: str = "X") -> None:
     """Raise if squared distances between rows of `X`, dense or sparse, could overflow in its precision."""
     values = X.data if sp.issparse(X) else X
     if values.dtype.kind != "f" or values.size == 0:
@@ -92,8 +100,8 @@ def check_range(X: Any) -> None:
     limit = float(np.sqrt(np.finfo(values.dtype).max / (16 * max(1, X.shape[1]))))
     if largest > limit:
         raise ValueError(
-            f"X must have magnitudes <= {limit:.0e}, so that squares of {values.dtype} stay finite, got {largest:.0e}; "
-            "remove outliers, or divide X by a constant."
+            f"{name} must have magnitudes <= {limit:.0e}, so that squares of {values.dtype} stay finite, got "
+            f"{largest:.0e}; remove outliers, or divide by a constant."
         )
 
 
@@ -110,6 +118,31 @@ def own_rows(validated: Any, given: Any) -> Any:
     else:
         shared = np.may_share_memory(validated, np.asarray(given)) and not _maps_read_only(validated)
     return validated.copy() if shared else validated
+
+
+def sum_duplicates(X: Any) -> Any:
+    """Return a CSR matrix in which no entry is stored twice; the given one is not changed."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def keeps_state_on_failure(
+    fit: Callable[Concatenate[Estimator, Parameters], Result],
+) -> Callable[Concatenate[Estimator, Parameters], Result]:
+    """Decorate a `fit` that, when it fails or is interrupted, leaves the estimator as it was: fitted before, or not."""
+
+    @functools.wraps(fit)
+    def guarded(self: Estimator, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    return guarded
 
 
 def _csr_parts(X: Any) -> list[tuple[str, np.ndarray]]:
