@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import numbers
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,6 @@ from sklearn.utils.validation import validate_data
 from polyfold.exceptions import MissingExtraError
 
 __all__ = [
-    "all_or_nothing",
     "check_choice",
     "check_count",
     "check_range",
@@ -25,8 +24,14 @@ __all__ = [
     "check_rows",
     "draw_seed",
     "import_extra",
+    "keeps_state_on_failure",
     "own_rows",
+    "sum_duplicates",
 ]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+Estimator = TypeVar("Estimator")
 
 
 def check_count(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None, hint: str = "") -> int:
@@ -82,6 +87,11 @@ def _message(name: str, rule: str, value: Any, hint: str) -> str:
     return f"{name} must be {rule}, got {value!r}" + (f"; {hint}." if hint else ".")
 
 
+def draw_seed(random_state: Any) -> int:
+    """Draw the integer that all randomness of one fit comes from."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
 def check_rows(
     estimator: Any, X: Any, *, reset: bool, minimum: int = 1, sparse: bool = True, dtype: Any = None, order: Any = None
 ) -> Any:
@@ -99,57 +109,76 @@ def check_rows(
     return _canonical(rows) if sp.issparse(rows) else rows
 
 
-def check_range(X: Any) -> None:
-    """Raise where entries are so large that kernels (squares) and their losses (squares of those) overflow."""
+def check_range(X: Any, name: str = "X") -> None:
+    """Raise if squared distances between rows of `X` (in double precision: their squares as well) could overflow."""
     values = X.data if sp.issparse(X) else X
-    if values.size == 0 or not np.issubdtype(values.dtype, np.floating):
+    if values.dtype.kind != "f" or values.size == 0:
         return
-    largest = max(abs(float(values.max())), abs(float(values.min())))
-    limit = float(np.finfo(values.dtype).max) ** (0.5 if values.dtype == np.float32 else 0.25) / (4 * X.shape[1] ** 0.5)
+    largest = float(max(values.max(), -values.min()))
+    power = 0.5 if values.dtype == np.float32 else 0.25
+    limit = float(np.finfo(values.dtype).max) ** power / (4 * max(1, X.shape[1]) ** 0.5)
     if largest > limit:
         raise ValueError(
-            f"X must have magnitudes <= {limit:.3g} in {values.dtype}, so that squared distances stay finite, got "
-            f"{largest:.3g}; scale the columns, or remove the outliers."
+            f"{name} must have magnitudes <= {limit:.0e} in {values.dtype}, so that squared distances stay finite, got "
+            f"{largest:.0e}; remove outliers, or divide by a constant."
         )
 
 
 def _canonical(X: Any) -> Any:
-    """CSR without duplicate entries, columns in order, indices as short as they can be."""
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    """CSR in which no entry is stored twice, columns in order, indices as short as can be; `X` is not changed."""
+    X = sum_duplicates(X)
     if X.indices.dtype != np.int32 and max(X.nnz, X.shape[1]) < np.iinfo(np.int32).max:
-        parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
-        X = type(X)(parts, shape=X.shape)
+        X = type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
     return X
 
 
-def own_rows(rows: Any, given: Any) -> Any:
-    """Copy validated `rows` where their memory is the caller's, so that overwriting it later changes nothing.
+def own_rows(validated: Any, given: Any) -> Any:
+    """Return `validated` rows that later changes of `given` cannot reach: a copy where they share memory.
 
-    Rows of a read-only memory map stay where they are.
+    Files mapped for reading only are kept as they are: they may not fit into memory.
     """
-    if sp.issparse(rows):
-        shared = sp.issparse(given) and given.format == rows.format and np.may_share_memory(rows.data, given.data)
-        return rows.copy() if shared else rows
-    if isinstance(rows, np.memmap) and not rows.flags.writeable:
-        return rows
-    shared = np.may_share_memory(rows, given) if isinstance(given, np.ndarray) else hasattr(given, "__array__")
-    return rows.copy() if shared else rows
+    if isinstance(given, list | tuple):
+        return validated
+    if sp.issparse(validated):
+        parts = [(part, getattr(given, name, None)) for name, part in _csr_parts(validated)]
+        shared = any(isinstance(other, np.ndarray) and np.may_share_memory(part, other) for part, other in parts)
+    else:
+        shared = np.may_share_memory(validated, np.asarray(given)) and not _maps_read_only(validated)
+    return validated.copy() if shared else validated
 
 
-def draw_seed(random_state: Any) -> int:
-    """Return one number from `random_state`, from which everything random in a fit follows."""
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+def sum_duplicates(X: Any) -> Any:
+    """Return a CSR matrix in which no entry is stored twice; the given one is not changed."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
-@contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Give an estimator back the state it had where fitting fails or is interrupted: never half of each."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
+def keeps_state_on_failure(
+    fit: Callable[Concatenate[Estimator, Parameters], Result],
+) -> Callable[Concatenate[Estimator, Parameters], Result]:
+    """Decorate a `fit` that, when it fails or is interrupted, leaves the estimator as it was: fitted before, or not."""
+
+    @functools.wraps(fit)
+    def guarded(self: Estimator, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    return guarded
+
+
+def _csr_parts(X: Any) -> list[tuple[str, np.ndarray]]:
+    return [(name, getattr(X, name)) for name in ("data", "indices", "indptr")]
+
+
+def _maps_read_only(X: Any) -> bool:
+    while X is not None:
+        if isinstance(X, np.memmap) and X.mode == "r":
+            return True
+        X = getattr(X, "base", None)
+    return False

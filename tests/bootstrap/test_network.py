@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from polyfold.bootstrap import Checkpoint, choose_bottom, fit_network
+from polyfold.bootstrap import choose_bottom, fit_network
 from polyfold.bootstrap._choose import is_affordable, list_length
 from tests.oracles.bootstrap import network as literal_network
 
@@ -57,36 +57,8 @@ def test_exact_mode_reports_no_error_and_the_graph_its_own():
     assert 0 < approximate.recall <= 1
 
 
-def test_a_checkpoint_is_taken_up_to_the_same_result(tmp_path, monkeypatch):
-    X = data()
-    sizes = [40, 20, 8]
-    whole = fit_network(X, bottom_of(X, neighbors=3), sizes, **OPTIONS)
-    folder = Checkpoint(tmp_path, {"seed": 5})
-    fit_network(X, bottom_of(X, neighbors=3), sizes[:2], checkpoint=folder, **OPTIONS)
-    fresh = bottom_of(X, neighbors=3)
-    monkeypatch.setattr(fresh, "assign", None)  # the first layer must not be computed again
-    resumed = fit_network(X, fresh, sizes, checkpoint=folder, **OPTIONS)
-    for a, b in zip(whole.codes, resumed.codes, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert resumed.disagreement == whole.disagreement
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["layer-00.npz", "layer-01.npz", "layer-02.npz"]
-
-
-def test_a_folder_of_another_fit_is_refused(tmp_path):
-    Checkpoint(tmp_path, {"seed": None, "sizes": [4]}).start(3)
-    assert Checkpoint(tmp_path, {"seed": None, "sizes": [4]}).settings["seed"] == 3
-    with pytest.raises(ValueError, match="which differs in sizes"):
-        Checkpoint(tmp_path, {"seed": None, "sizes": [5]})
-
-
-def test_an_interrupted_write_is_not_read(tmp_path):
-    folder = Checkpoint(tmp_path, {"seed": 0})
-    (tmp_path / "layer-00.partial").write_bytes(b"half")
-    assert folder.load(0) is None
-
-
 def test_progress_names_the_layer(caplog, monkeypatch):
-    monkeypatch.setattr("polyfold._progress.track.__kwdefaults__", {"total": None, "every": 0.0})
+    monkeypatch.setattr("polyfold._running.track.__kwdefaults__", {"total": None, "every": 0.0})
     X = data()
     with caplog.at_level(logging.INFO, logger="polyfold"):
         fit_network(X, bottom_of(X), [40, 8], **OPTIONS)

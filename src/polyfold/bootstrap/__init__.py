@@ -1,8 +1,10 @@
 """Multilayer bootstrap networks: bottom layer, upper layers, output, without estimators."""
 
+from polyfold._files import fingerprint
 from polyfold.bootstrap._bottom import DenseBottom, PrecomputedBottom, SparseBottom, sorted_neighbors
-from polyfold.bootstrap._checkpoint import Checkpoint, fingerprint
+from polyfold.bootstrap._checkpoint import Checkpoint
 from polyfold.bootstrap._choose import choose_bottom
+from polyfold.bootstrap._count import largest_drop
 from polyfold.bootstrap._draws import Draw, decaying_sizes
 from polyfold.bootstrap._kernel import SharedCenters
 from polyfold.bootstrap._matching import shared_centers
@@ -23,6 +25,7 @@ __all__ = [
     "fingerprint",
     "fit_network",
     "fit_output",
+    "largest_drop",
     "shared_centers",
     "sorted_neighbors",
 ]

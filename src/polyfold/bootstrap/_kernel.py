@@ -10,8 +10,8 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from polyfold._files import fingerprint
 from polyfold._validation import check_count
-from polyfold.bootstrap._checkpoint import fingerprint
 from polyfold.bootstrap._choose import choose_bottom
 from polyfold.bootstrap._draws import decaying_sizes
 from polyfold.bootstrap._matching import shared_centers

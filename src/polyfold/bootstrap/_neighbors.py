@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from polyfold._running import threaded
 from polyfold.bootstrap._screen import Screen
-from polyfold.bootstrap._threads import threaded
 
 __all__ = ["NeighborIndex", "neighbor_recall"]
 

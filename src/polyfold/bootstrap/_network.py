@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from polyfold._progress import track
+from polyfold._running import threaded, track
 from polyfold.bootstrap._bottom import Bottom, DenseBottom
 from polyfold.bootstrap._checkpoint import Checkpoint
 from polyfold.bootstrap._draws import Draw, draw
 from polyfold.bootstrap._matching import code_dtype, match
 from polyfold.bootstrap._neighbors import neighbor_recall
-from polyfold.bootstrap._threads import threaded
 
 __all__ = ["Network", "fit_network"]
 

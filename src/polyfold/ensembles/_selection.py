@@ -14,7 +14,7 @@ from sklearn.model_selection import check_cv
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, indexable
 
-from polyfold._progress import track
+from polyfold._running import track
 from polyfold.ensembles._classifier import ModularClassifier
 from polyfold.ensembles._neighbors import ModularNeighbors
 from polyfold.metrics import retrieval_precision

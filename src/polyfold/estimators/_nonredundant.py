@@ -10,9 +10,18 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._linalg import as_dense, blas_threads
+from polyfold._linalg import as_dense
 from polyfold._regression import residual_ratio
-from polyfold._validation import all_or_nothing, check_choice, check_count, check_real, check_rows, draw_seed, own_rows
+from polyfold._running import blas_threads
+from polyfold._validation import (
+    check_choice,
+    check_count,
+    check_real,
+    check_rows,
+    draw_seed,
+    keeps_state_on_failure,
+    own_rows,
+)
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import Operator, as_kernel, feature_operator, takes_precomputed
 from polyfold.nonredundant import SMOOTHERS, Settings, Step, bandwidth_of, extend, nonredundant_sequence
@@ -131,6 +140,7 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`.
 
@@ -145,7 +155,7 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         -------
         self : object
         """
-        with all_or_nothing(self), blas_threads(self.n_jobs):
+        with blas_threads(self.n_jobs):
             rows = self._validate(X, reset=True, minimum=3)
             count, alpha = self._check_parameters(rows.shape[0])
             seed = draw_seed(self.random_state)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._linalg import blas_threads
-from polyfold._validation import all_or_nothing, check_count, check_real, check_rows, draw_seed, own_rows
+from polyfold._running import blas_threads
+from polyfold._validation import check_count, check_real, check_rows, draw_seed, keeps_state_on_failure, own_rows
 from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.kernels import as_kernel
 from polyfold.nonredundant import Regressed, regression_residuals, select_news
@@ -98,6 +98,7 @@ class SelectedEmbedding(_PlainSequence):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`.
 
@@ -111,7 +112,7 @@ class SelectedEmbedding(_PlainSequence):
         -------
         self : object
         """
-        with all_or_nothing(self), blas_threads(self.n_jobs):
+        with blas_threads(self.n_jobs):
             rows = self._validate(X, reset=True)
             wanted = check_count("n_components", self.n_components, maximum=len(rows) - 1)
             check_real("threshold", self.threshold, minimum=0)
@@ -195,6 +196,7 @@ class SequentialRegressionEmbedding(_PlainSequence):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`.
 
@@ -208,7 +210,7 @@ class SequentialRegressionEmbedding(_PlainSequence):
         -------
         self : object
         """
-        with all_or_nothing(self), blas_threads(self.n_jobs):
+        with blas_threads(self.n_jobs):
             rows = self._validate(X, reset=True)
             count = check_count("n_components", self.n_components, maximum=len(rows) - 1)
             bandwidth = check_real("bandwidth", self.bandwidth, minimum=0, open_minimum=True)

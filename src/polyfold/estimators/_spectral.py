@@ -11,8 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._linalg import as_dense, blas_threads
-from polyfold._validation import all_or_nothing, check_choice, check_count, check_rows, own_rows
+from polyfold._linalg import as_dense
+from polyfold._running import blas_threads
+from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure, own_rows
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import as_kernel, takes_precomputed
 from polyfold.spectra import FEATURE_MAPS, Spectrum, SpectrumBuilder, spectrum_of
@@ -34,6 +35,7 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     random_state: Any
     n_jobs: int | None
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`, whatever was fitted before.
 
@@ -48,13 +50,14 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         self : object
         """
-        with all_or_nothing(self), blas_threads(self.n_jobs):
+        with blas_threads(self.n_jobs):
             rows = self._validate(X, reset=True, minimum=2)
             self._check_parameters()
             self._seeds = _draw_seeds(self.random_state)
             return self._store_spectrum(self._build(rows, X), rows)
 
     @available_if(_fits_in_chunks)
+    @keeps_state_on_failure
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Fit to one more chunk of rows: those of `fit` or `partial_fit` before count as well.
 
@@ -68,7 +71,7 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         self : object
         """
-        with all_or_nothing(self), blas_threads(self.n_jobs):
+        with blas_threads(self.n_jobs):
             first = not hasattr(self, "_builder")
             rows = self._validate(X, reset=first, minimum=2 if first else 1)
             self._check_parameters()

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from polyfold._linalg import as_dense, eigh_descending, row_blocks
-from polyfold._progress import track
+from polyfold._running import track
 from polyfold.kernels import IdentityFeatures, Kernel, KernelColumns, PointFeatures, fourier_features
 from polyfold.spectra._eigen import DenseSolver
 from polyfold.spectra._operator import spectrum_from_operator
