@@ -46,6 +46,7 @@ def spectrum_from_kernel(kernel: Kernel, X: Any, rank: int) -> Spectrum:
         # c(x) = U' k_c(x) / √d; the row mean of k(x, ·) vanishes against U, whose columns sum to zero.
         shift=columns,
         readout=U / np.sqrt(d),
+        trace=float(np.trace(K) - columns.sum()),
     )
 
 

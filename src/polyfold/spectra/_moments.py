@@ -63,16 +63,19 @@ def spectrum_from_moments(features: PointFeatures, metric: NDArray | None, momen
     scatter = moments.scatter()
     gram = scatter if metric is None else metric.T @ scatter @ metric
     d, V = eigh_descending((gram + gram.T) / 2)
-    mean = moments.mean() if metric is None else moments.mean() @ metric
-    # Rounding is relative to the features before centring: constant data must come out empty.
-    scale = max(d[0], moments.count * float(mean @ mean))
-    keep = d[:rank] > scale * d.size * np.finfo(np.float64).eps
+    # Rounding is relative to what the sums were taken of, and to the features before centring, whose own last digit
+    # enters squared: constant data must come out empty, data far from the origin must not.
+    mean, eps, n = moments.mean(), np.finfo(np.float64).eps, moments.count
+    lever = moments.total / n if metric is None else mean @ metric
+    noise = max(d[0], n * float(lever @ lever)) * d.size * eps
+    keep = d[:rank] > max(noise, n * (8 * eps) ** 2 * float(mean @ mean))
     V = V[:, :rank][:, keep]
     return Spectrum(
         eigenvalues=d[:rank][keep],
         energy=float(np.sum(np.maximum(d, 0) ** 2)),
         n_samples=moments.count,
         features=features,
-        shift=moments.mean(),
+        shift=mean,
         readout=V if metric is None else metric @ V,
+        trace=max(float(np.trace(gram)), 0.0),
     )

@@ -36,6 +36,8 @@ class Spectrum:
         Mean of the raw features.
     readout : ndarray of shape (p, r)
         c(x) = (features(x) - shift) @ readout.
+    trace : float, default=nan
+        Sum of all eigenvalues, those beyond the first r included.
     """
 
     eigenvalues: NDArray
@@ -44,6 +46,7 @@ class Spectrum:
     features: PointFeatures
     shift: NDArray
     readout: NDArray
+    trace: float = float("nan")
 
     @property
     def rank(self) -> int:
