@@ -127,7 +127,7 @@ def test_chunks_give_the_same_modules_as_the_whole(digits, solver):
 def test_fit_forgets_earlier_chunks(digits):
     model = ModularAutoencoder(4, 3, random_state=0).partial_fit(digits[:100] * 9)
     assert model.fit(digits).loss_ == pytest.approx(fitted(digits).loss_)
-    assert model.partial_fit(digits[:50]).directions_.n_samples == 50
+    assert model.partial_fit(digits[:50]).spectrum_.n_samples == 50
 
 
 def test_sparse_and_dense_agree(digits):
@@ -142,7 +142,7 @@ def test_large_sparse_data_are_never_filled_in():
     X = sparse.csr_matrix((np.repeat(2.0**-topic, 40), places), shape=(4000, 50_000))
     model = ModularAutoencoder(2, 2, random_state=0).fit(X)
     assert model.transform(X[:10]).shape == (10, 4)
-    assert model.loss_bound_ <= model.loss_ < model.directions_.energy / 4000
+    assert model.loss_bound_ <= model.loss_ < model.spectrum_.trace / 4000
 
 
 def test_wide_data_agree_with_their_principal_scores(digits):
@@ -172,7 +172,7 @@ def test_remix_beyond_the_directions_found_is_refused():
 def test_remixed_model_takes_chunks_on_its_own(digits):
     model = ModularAutoencoder(4, 3, random_state=0).partial_fit(digits[:100])
     other = model.remix(diversity=0.9).partial_fit(digits[100:200])
-    assert (model.directions_.n_samples, other.directions_.n_samples) == (100, 200)
+    assert (model.spectrum_.n_samples, other.spectrum_.n_samples) == (100, 200)
     assert model._moments.count == 100
 
 

@@ -56,7 +56,7 @@ def solve_closed(
     d = eigenvalues[: min(eigenvalues.size, M * H)]
     if d.size <= H or lam < MIN_DIVERSITY:
         return ModularSolution(_same_everywhere(d, M, H))
-    d = _rounded(d)
+    unit, d = d[0], _rounded(d / d[0])
     allocation, is_cut = _feasible_waterfill(d, M, H, lam)
     with blas_threads(1):  # the matrices are small: waking a second thread costs more than it does
         groups = _saturated_alone(allocation, M, H)
@@ -65,11 +65,11 @@ def solve_closed(
             F = _framed(d, M, H, allocation, rng)
         if F is None:
             F = _grouped_and_merged(groups, d, M, H, lam, rng)
-    return ModularSolution(F)
+    return ModularSolution(np.sqrt(unit) * F)
 
 
 def _rounded(d: NDArray) -> NDArray:
-    """Keep DIGITS significant digits: rounding of other threads or chunks must not choose another frame.
+    """Keep DIGITS significant digits: rounding of other threads, chunks or units must not choose another frame.
 
     At a minimum the loss answers to the square of what is cut off, far below its own rounding.
     """

@@ -56,7 +56,7 @@ def solve_gradient(
     start = random_modules(d.size, n_modules, n_components, rng)
     rate = learning_rates[0]
     if len(learning_rates) > 1:
-        pilots = {r: _losses(start, d, diversity, r, PILOT_EPOCHS, tol=-1.0, atol=-1.0)[1][-1] for r in learning_rates}
+        pilots = {r: _losses(start, d, diversity, r, PILOT_EPOCHS, tol=-1e-9, atol=-np.inf)[1][-1] for r in learning_rates}
         rate = min(pilots, key=lambda r: pilots[r])
     (A, B), curve, converged = _losses(start, d, diversity, rate, max_iter, tol=tol, atol=atol)
     A, B = _orthonormal_decoders(A, B, n_components)

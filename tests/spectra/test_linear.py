@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from polyfold.kernels import IdentityFeatures
-from polyfold.modular import _directions, directions_from_moments, directions_of, empty_moments
+from polyfold.spectra import _linear, linear_spectrum, update_linear_spectrum
 
 
 def svd(X):
@@ -18,13 +17,13 @@ def svd(X):
 def assert_same_directions(found, X, k=None):
     d, Vt, energy = svd(X)
     k = len(d) if k is None else k
-    np.testing.assert_allclose(found.values[:k], d[:k], rtol=1e-6)
-    overlap = np.abs(np.sum(found.basis[:, :k] * Vt[:k].T, axis=0))
+    np.testing.assert_allclose(np.sqrt(found.eigenvalues[:k]), d[:k], rtol=1e-6)
+    overlap = np.abs(np.sum(found.readout[:, :k] * Vt[:k].T, axis=0))
     np.testing.assert_allclose(overlap, 1, atol=1e-6)
-    assert found.energy == pytest.approx(energy, rel=1e-6)
+    assert found.trace == pytest.approx(energy, rel=1e-6)
     assert found.n_samples == len(X)
-    np.testing.assert_allclose(found.mean, X.mean(axis=0), atol=1e-9)
-    np.testing.assert_allclose(found.basis.T @ found.basis, np.eye(found.basis.shape[1]), atol=1e-8)
+    np.testing.assert_allclose(found.shift, X.mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(found.readout.T @ found.readout, np.eye(found.readout.shape[1]), atol=1e-8)
 
 
 @pytest.mark.parametrize("shape", [(40, 7), (7, 40), (20, 20)])
@@ -32,26 +31,26 @@ def assert_same_directions(found, X, k=None):
 def test_routes_agree_with_the_svd(shape, form):
     X = np.random.default_rng(0).normal(size=shape) + 3
     X[np.abs(X - 3) < 0.5] = 0
-    assert_same_directions(directions_of(form(X), 3, np.random.RandomState(0)), X)
+    assert_same_directions(linear_spectrum(form(X), 3, np.random.RandomState(0)), X)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_lanczos_finds_the_top_directions(form, monkeypatch):
-    monkeypatch.setattr(_directions, "MAX_GRAM", 30)
+    monkeypatch.setattr(_linear, "MAX_GRAM", 30)
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(60, 40)) * 0.9 ** np.arange(40)) @ np.linalg.qr(rng.normal(size=(40, 40)))[0] + 2
-    assert _directions.choose_route(60, 40, 3) == "lanczos"
-    assert_same_directions(directions_of(form(X), 3, np.random.RandomState(0)), X, k=3)
+    assert _linear.choose_route(60, 40, 3) == "lanczos"
+    assert_same_directions(linear_spectrum(form(X), 3, np.random.RandomState(0)), X, k=3)
 
 
 def test_chunks_give_the_whole():
     X = np.random.default_rng(0).normal(size=(50, 6)) + 1e3
-    moments = empty_moments(X[:10])
+    found = None
     for part in (X[:10], X[10:13], X[13:]):
-        moments.add(IdentityFeatures(6), part)
-    assert_same_directions(directions_from_moments(moments), X)
+        found = update_linear_spectrum(found, part)
+    assert_same_directions(found, X)
 
 
 def test_constant_data_have_no_directions():
     for shape in ((5, 3), (3, 5)):
-        assert directions_of(np.ones(shape), 2, np.random.RandomState(0)).values.size == 0
+        assert linear_spectrum(np.ones(shape), 2, np.random.RandomState(0)).rank == 0
