@@ -51,6 +51,69 @@ def test_chunks_give_the_whole():
     assert_same_directions(found, X)
 
 
-def test_constant_data_have_no_directions():
-    for shape in ((5, 3), (3, 5)):
-        assert linear_spectrum(np.ones(shape), 2, np.random.RandomState(0)).rank == 0
+ROUTES = {"features": (300, 40), "samples": (40, 300), "lanczos": (120, 90)}
+
+
+@pytest.fixture(params=ROUTES)
+def route(request, monkeypatch):
+    if request.param == "lanczos":
+        monkeypatch.setattr(_linear, "MAX_GRAM", 50)
+    shape = ROUTES[request.param]
+    assert _linear.choose_route(*shape, 3) == request.param
+    X = np.random.default_rng(0).normal(size=shape) * 0.8 ** np.arange(shape[1])
+    return np.ldexp(np.round(np.ldexp(X, 20)), -20)  # leaves room for an offset without rounding
+
+
+def top(X):
+    return linear_spectrum(X, 3, np.random.RandomState(0))
+
+
+def test_no_route_depends_on_the_origin(route):
+    near, far = top(route), top(route + 2.0**20)
+    assert far.trace == pytest.approx(near.trace, rel=1e-9)
+    np.testing.assert_allclose(far.eigenvalues[:3], near.eigenvalues[:3], rtol=1e-8)
+    assert far.rank == near.rank
+    np.testing.assert_allclose(far.readout[:, :3], near.readout[:, :3], atol=1e-6)
+    np.testing.assert_allclose(far.shift - 2.0**20, near.shift, atol=1e-9)
+
+
+@pytest.mark.parametrize("power", [-200, 200])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_no_route_depends_on_the_scale(route, form, power):
+    plain, scaled = top(form(route)), top(form(np.ldexp(route, power)))
+    assert scaled.rank == plain.rank
+    np.testing.assert_allclose(np.ldexp(scaled.eigenvalues, -2 * power), plain.eigenvalues, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scaled.readout[:, :3], plain.readout[:, :3], atol=1e-9)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e8 / 3, 1e-200])
+def test_constant_data_have_no_directions(route, form, value):
+    assert top(form(np.full(route.shape, value))).rank == 0
+
+
+def test_directions_that_do_not_exist_are_not_reported(route):
+    left = np.random.default_rng(1).normal(size=(len(route), 2))
+    assert top(left @ route[:2] + 5).rank == 2
+
+
+def test_a_spectrum_knows_what_it_left_out(route):
+    found = top(route)
+    _, _, energy = svd(route)
+    assert found.trace == pytest.approx(energy)
+    assert found.rank == 3 or found.eigenvalues.sum() == pytest.approx(energy)
+
+
+def test_repeated_entries_of_a_sparse_matrix_are_summed(route):
+    X = sparse.csr_matrix(route)
+    doubled = sparse.csr_matrix((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape)
+    assert not doubled.has_canonical_format
+    assert top(doubled).trace == pytest.approx(top(X).trace)
+    np.testing.assert_allclose(top(doubled).eigenvalues[:3], top(X).eigenvalues[:3])
+
+
+def test_single_precision_rows_are_summed_in_double(route):
+    single = route.astype(np.float32)
+    for form in (np.asarray, sparse.csr_matrix):
+        found, expected = top(form(single)), top(form(single.astype(np.float64)))
+        np.testing.assert_allclose(found.eigenvalues[:3], expected.eigenvalues[:3], rtol=1e-9)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from polyfold._progress import track
 from polyfold.modular._problem import ModularSolution, autoencoder_terms
 
-__all__ = ["random_modules", "solve_backfit", "backfit_module"]
+__all__ = ["backfit_module", "random_modules", "solve_backfit"]
 
 
 def random_modules(k: int, M: int, H: int, rng: np.random.RandomState) -> tuple[NDArray, NDArray]:

@@ -23,6 +23,7 @@ __all__ = ["RELATIVE_RATES", "descent_gradient", "solve_gradient"]
 
 RELATIVE_RATES = tuple(2.0**e for e in range(-5, 6))  # in units of M over the largest variance
 PILOT_EPOCHS = 50  # epochs given to every learning rate before the best one goes on
+RISE = -1e-9  # as a tolerance: a pilot ends where its loss rises by this share
 
 
 def descent_gradient(A: NDArray, B: NDArray, variances: NDArray, lam: float) -> tuple[NDArray, NDArray]:
@@ -56,7 +57,7 @@ def solve_gradient(
     start = random_modules(d.size, n_modules, n_components, rng)
     rate = learning_rates[0]
     if len(learning_rates) > 1:
-        pilots = {r: _losses(start, d, diversity, r, PILOT_EPOCHS, tol=-1e-9, atol=-np.inf)[1][-1] for r in learning_rates}
+        pilots = {r: _losses(start, d, diversity, r, PILOT_EPOCHS, tol=RISE)[1][-1] for r in learning_rates}
         rate = min(pilots, key=lambda r: pilots[r])
     (A, B), curve, converged = _losses(start, d, diversity, rate, max_iter, tol=tol, atol=atol)
     A, B = _orthonormal_decoders(A, B, n_components)
@@ -64,7 +65,14 @@ def solve_gradient(
 
 
 def _losses(
-    start: tuple[NDArray, NDArray], d: NDArray, lam: float, rate: float, epochs: int, *, tol: float, atol: float
+    start: tuple[NDArray, NDArray],
+    d: NDArray,
+    lam: float,
+    rate: float,
+    epochs: int,
+    *,
+    tol: float,
+    atol: float = -np.inf,
 ) -> tuple[tuple[NDArray, NDArray], list[float], bool]:
     """Run up to `epochs`; stop when one gains too little or the loss leaves the finite numbers."""
     energy = float(np.sum(d**2))

@@ -108,7 +108,8 @@ def score(solution: ModularSolution, d: NDArray, lam: float, energy: float, unit
     """Score a solution for directions `d` of a total `energy` (at least Σ d²); losses are divided by `unit`."""
     F, A = solution.factors, solution.decoders
     terms = modular_loss_terms(F, d, energy) if A is None else autoencoder_terms(A, F, d, energy)
-    loss, bound = (1 - lam) * terms[0] + lam * terms[1], _lower_bound(d, *F.shape[:2], lam, energy)
+    loss = (1 - lam) * terms[0] + lam * terms[1]
+    bound = _lower_bound(d, F.shape[0], F.shape[1], lam, energy)
     beyond = max(energy - float(np.sum(d**2)), 0.0)  # solvers know of the directions only
     return ModularFit(
         factors=F,
@@ -125,12 +126,14 @@ def score(solution: ModularSolution, d: NDArray, lam: float, energy: float, unit
 
 
 def as_autoencoders(fit: ModularFit, d: NDArray) -> tuple[NDArray, NDArray]:
-    """Decoders A (M, k, H) with orthonormal columns and encoders B (M, H, k) with A_m B_m diag(d) = Z_m."""
+    """Return decoders A (M, k, H) with orthonormal columns and encoders B (M, H, k) with A_m B_m diag(d) = Z_m.
+
+    Without decoders of its own the fit is the closed form's: the rows of its factors are orthogonal.
+    """
     if fit.decoders is not None:
         return fit.decoders, fit.factors
     F = fit.factors
-    # The rows of a module's factor are orthogonal, so F'F = V' diag(s) V needs no decomposition.
-    s = np.einsum("mhk,mhk->mh", F, F)
+    s = np.einsum("mhk,mhk->mh", F, F)  # F'F = V' diag(s) V
     V = F / np.sqrt(np.where(s > 0, s, 1.0))[:, :, None]
     return V.transpose(0, 2, 1), s[:, :, None] * V / d[: F.shape[2]]
 

@@ -65,7 +65,7 @@ def _add_rows(moments: Moments, X: Any) -> Moments:
 
 
 def _sparse_moments(X: Any) -> Moments:
-    """Sums about the origin: one sparse product."""
+    """Moments about the origin, from one sparse product."""
     X = X.astype(np.float64, copy=False)
     total = np.asarray(X.sum(axis=0)).ravel()
     return Moments(np.zeros_like(total), total, (X.T @ X).toarray(), X.shape[0])
