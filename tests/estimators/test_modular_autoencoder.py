@@ -374,7 +374,9 @@ def test_modules_come_as_arrays_whatever_transform_returns(digits):
 def test_modules_do_not_depend_on_the_scale(digits, solver, power):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        plain, scaled = (fitted(X, solver=solver, max_iter=20, diversity=0.9) for X in (digits, np.ldexp(digits, power)))
+        plain, scaled = (
+            fitted(X, solver=solver, max_iter=20, diversity=0.9) for X in (digits, np.ldexp(digits, power))
+        )
     codes = np.ldexp(scaled.transform(np.ldexp(digits, power)), -power)
     np.testing.assert_allclose(codes, plain.transform(digits), atol=1e-9)
     assert np.ldexp(scaled.loss_, -2 * power) == pytest.approx(plain.loss_)

@@ -170,6 +170,7 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
             return self._store_spectrum(update_linear_spectrum(known, X))
 
     def _solve_like(self, source: Self) -> Self:
+        self._check_enough_directions(source)
         return self._store_spectrum(source.spectrum_)
 
     def _store_spectrum(self, spectrum: Spectrum) -> Self:

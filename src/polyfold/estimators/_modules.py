@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -25,10 +25,8 @@ CARRIED = ("n_features_in_", "feature_names_in_", "_seeds")  # what a remixed mo
 
 
 def is_complete(spectrum: Spectrum) -> bool:
-    """Whether the known directions hold all there is, as far as the spectrum can tell."""
-    d = spectrum.eigenvalues
-    known, all_ = (d.sum(), spectrum.trace) if np.isfinite(spectrum.trace) else (np.sum(d**2), spectrum.energy)
-    return bool(all_ - known <= 1e-9 * all_)
+    """Whether the known directions hold all there is; not where the whole is not known."""
+    return bool(spectrum.trace - spectrum.eigenvalues.sum() <= 1e-9 * spectrum.trace)
 
 
 class ModuleMixin:
@@ -85,6 +83,7 @@ class RemixMixin:
     max_iter: int
     tol: float
     spectrum_: Spectrum
+    _directions: Callable[[], int]  # how many a fit looks for where it does not find them all
 
     def remix(
         self, *, diversity: float | None = None, n_modules: int | None = None, n_components: int | None = None
@@ -107,7 +106,6 @@ class RemixMixin:
         changes = {"diversity": diversity, "n_modules": n_modules, "n_components": n_components}
         other: Any = clone(self).set_params(**{name: value for name, value in changes.items() if value is not None})
         other._check_parameters()
-        other._check_enough_directions(self.spectrum_)
         vars(other).update({name: value for name, value in vars(self).items() if name in CARRIED})
         return other._solve_like(self)
 
@@ -129,12 +127,12 @@ class RemixMixin:
         """Fit the modules to what `source` knows of its data."""
         raise NotImplementedError
 
-    def _check_enough_directions(self, spectrum: Spectrum) -> None:
-        """Refuse modules of more directions than a search for a few of them has found."""
-        wanted: int = self._directions()  # type: ignore[attr-defined]
-        if wanted > spectrum.rank and not is_complete(spectrum):
+    def _check_enough_directions(self, source: Self) -> None:
+        """Refuse modules of more directions than `source` has looked for, unless there are no more."""
+        found, looked_for = source.spectrum_.rank, source._directions()
+        if self._directions() > found >= looked_for and not is_complete(source.spectrum_):
             raise ValueError(
-                f"n_modules * n_components must be <= {spectrum.rank}, the directions this model has found, got "
+                f"n_modules * n_components must be <= {found}, the directions this model has found, got "
                 f"{self.n_modules * self.n_components}; fit with the new parameters."
             )
 

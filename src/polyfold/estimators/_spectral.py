@@ -48,12 +48,17 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         X = self._validate(X, reset=True)
         self._check_parameters()
+        self.__dict__.pop("_builder", None)  # `fit` starts afresh, also where it fails
         with blas_threads(self.n_jobs):
-            return self._store_spectrum(self._build(X), X)
+            spectrum, builder = self._build(X)
+            self._store_spectrum(spectrum, X)
+        if builder is not None:
+            self._builder = builder
+        return self
 
     @available_if(_fits_in_chunks)
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to one more chunk of rows; the spectrum is that of all chunks seen so far.
+        """Fit to one more chunk of rows, going on from what was fitted before, by `fit` or `partial_fit`.
 
         Parameters
         ----------
@@ -68,18 +73,20 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         first = not hasattr(self, "_builder")
         X = self._validate(X, reset=first, minimum=2 if first else 1)
         self._check_parameters()
+        # A copy takes the rows: a chunk that fails must not leave half of itself in the sums.
+        builder = self._new_builder() if first else self._builder.copy()
         with blas_threads(self.n_jobs):
-            if first:
-                self._builder = self._new_builder()
-            return self._store_spectrum(self._builder.add(X).spectrum(), X)
+            self._store_spectrum(builder.add(X).spectrum(), X)
+        self._builder = builder
+        return self
 
-    def _build(self, X: Any) -> Spectrum:
+    def _build(self, X: Any) -> tuple[Spectrum, SpectrumBuilder | None]:
         kernel = as_kernel(self.kernel)
         if isinstance(kernel, OperatorKernel):
             self._seeds = _draw_seeds(self.random_state)
-            return spectrum_from_operator(kernel.operator(X), min(self.rank, self._directions()))
-        self._builder = self._new_builder()
-        return self._builder.add(X).spectrum()
+            return spectrum_from_operator(kernel.operator(X), min(self.rank, self._directions())), None
+        builder = self._new_builder().add(X)
+        return builder.spectrum(), builder
 
     def _new_builder(self) -> SpectrumBuilder:
         self._seeds = _draw_seeds(self.random_state)
