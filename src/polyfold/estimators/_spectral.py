@@ -27,7 +27,7 @@ def _fits_in_chunks(estimator: SpectralEstimator) -> bool:
 
 
 class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the estimators that read a kernel's spectrum; subclasses add `_solve` and `transform`."""
+    """Base of the estimators that read a kernel's spectrum; subclasses add `_store_spectrum` and `transform`."""
 
     kernel: Any
     feature_map: Any
@@ -88,23 +88,17 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             self._builder = self._new_builder().add(rows)
             return self._builder.spectrum()
         # An operator's eigenvectors are found one by one: no more than are read.
-        directions = min(self.rank, self._directions())
-        return spectrum_of(own_rows(rows, given), kernel, landmarks=self.rank, directions=directions)
+        return spectrum_of(own_rows(rows, given), kernel, landmarks=self.rank, directions=self._directions())
 
     def _new_builder(self) -> SpectrumBuilder:
         return SpectrumBuilder(as_kernel(self.kernel), self.feature_map, self.rank, self.rank, self._seeds[0])
 
     def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
-        self.spectrum_ = spectrum
-        self.eigenvalues_ = spectrum.eigenvalues
-        return self._solve(X)
-
-    def _solve(self, X: Any) -> Self:
-        """Fit what comes after the spectrum."""
+        """Store the spectrum and what is made of it; `X` holds the rows given last."""
         raise NotImplementedError
 
     def _directions(self) -> int:
-        """Return how many directions `_solve` reads."""
+        """Return how many directions are read."""
         raise NotImplementedError
 
     def _validate(self, X: Any, *, reset: bool, minimum: int = 1) -> Any:

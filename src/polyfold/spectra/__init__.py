@@ -10,6 +10,7 @@ from polyfold.spectra._builder import (
     spectrum_of,
 )
 from polyfold.spectra._eigen import EIGEN_SOLVERS, EigenSolver, choose_solver, make_solver, top_directions
+from polyfold.spectra._linear import linear_spectrum, update_linear_spectrum
 from polyfold.spectra._operator import spectrum_from_operator
 from polyfold.spectra._spectrum import Spectrum
 
@@ -22,10 +23,12 @@ __all__ = [
     "SpectrumBuilder",
     "choose_feature_map",
     "choose_solver",
+    "linear_spectrum",
     "make_solver",
     "spectrum_from_kernel",
     "spectrum_from_moments",
     "spectrum_from_operator",
     "spectrum_of",
     "top_directions",
+    "update_linear_spectrum",
 ]

@@ -187,19 +187,21 @@ def spectrum_from_moments(
     if not np.isfinite(gram).all():
         raise ValueError("kernel must have finite values, got sums that are not; scale X, or change the kernel.")
     d, V = eigh_descending((gram + gram.T) / 2)
-    mean = moments.mean() if metric is None else moments.mean() @ metric
-    # Rounding is relative to the features before centring: constant data must come out empty.
-    scale = max(d[0], moments.count * float(mean @ mean)) if d.size else 0.0
-    rank = int(np.sum(d > scale * d.size * np.finfo(np.float64).eps))
+    # Rounding is relative to what the sums were taken of, and to the features before centring, whose own last digit
+    # enters squared: constant data must come out empty, data far from the origin must not.
+    mean, eps, n = moments.mean(), np.finfo(np.float64).eps, moments.count
+    lever = moments.total / n if metric is None else mean @ metric
+    noise = max(d.max(initial=0.0), n * float(lever @ lever)) * d.size * eps
+    rank = int(np.sum(d > max(noise, n * (8 * eps) ** 2 * float(mean @ mean))))
     V = V[:, : min(rank, directions)]
     return Spectrum(
         eigenvalues=d[: V.shape[1]],
         energy=float(np.sum(np.maximum(d, 0) ** 2)),
-        n_samples=moments.count,
+        n_samples=n,
         features=features,
-        shift=moments.mean(),
+        shift=mean,
         readout=V if metric is None else metric @ V,
-        trace=float(np.sum(d[:rank])),
+        trace=max(float(np.trace(gram)), 0.0),
         is_complete=rank <= directions,
     )
 
