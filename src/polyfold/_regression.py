@@ -157,7 +157,7 @@ def _weights(d2: NDArray, bandwidth: float) -> Any:
 
 
 def _smoother(F: NDArray, Y: NDArray, regressor: str) -> Smoother:
-    """Function from query rows and weights (q, n) to predictions (q, t); what all bandwidths share is done once."""
+    """Return the function from query rows and their weights (q, n) to predictions (q, t)."""
     if regressor == "nadaraya_watson":
         return partial(_local_mean, Y)
     # Coordinates of variance one on average: the ridge weighs slopes and level by the same measure in any unit.
