@@ -19,6 +19,7 @@ __all__ = [
     "inverse_square_root",
     "row_blocks",
     "shifted_products",
+    "squared_distances",
 ]
 
 BLOCK_BYTES = 16_000_000  # large enough that sums of Gram blocks cost little, small enough for any machine
@@ -92,3 +93,27 @@ def shifted_products(X: NDArray, Y: NDArray, scale: float) -> NDArray:
     out -= scale * row_norms(X, squared=True)[:, None]
     out -= scale * row_norms(Y, squared=True)
     return np.minimum(out, 0, out=out)
+
+
+def squared_distances(A: NDArray, B: NDArray) -> NDArray:
+    """Return ‖a - b‖² for all pairs of dense rows, from one matrix product and never below zero.
+
+    Rows are moved so that `B` is centred and, where their squares would leave the range of the type, scaled by a
+    power of two: neither the origin nor the unit of the data costs digits. A constant column adds exactly nothing.
+    """
+    A, B = (X if X.dtype in (np.float32, np.float64) else X.astype(np.float64) for X in (A, B))
+    _, exponent = np.frexp(max(np.abs(A).max(initial=0), np.abs(B).max(initial=0)))
+    # A fourth of the exponents leaves room for squares, their sums and parts below them down to the last digit.
+    unit = B.dtype.type(1 if abs(exponent) <= np.finfo(B.dtype).maxexp // 4 else 2.0 ** (int(exponent) - 1))
+    origin = B[0] / unit
+    origin = origin + np.mean(B / unit - origin, axis=0, dtype=np.float64).astype(B.dtype)
+    A, B = A / unit - origin, B / unit - origin
+    out = A @ (-2 * B.T)
+    out += row_norms(A, squared=True)[:, None]
+    out += row_norms(B, squared=True)
+    np.maximum(out, 0, out=out)
+    if unit != 1:
+        with np.errstate(over="ignore", under="ignore"):  # a square beyond the range is infinite, one below it zero
+            out *= unit
+            out *= unit
+    return out
