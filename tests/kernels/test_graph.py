@@ -19,7 +19,7 @@ from polyfold.kernels import (
     factor_fill,
     find_neighbors,
 )
-from polyfold.kernels._neighbors import choose_engine
+from polyfold.neighbors import choose_engine
 
 GRAPH = [LaplacianEigenmaps, DiffusionMaps, LocallyLinear, HessianLLE, TangentAlignment, Isomap]
 MINIMISERS = [LocallyLinear, HessianLLE, TangentAlignment]

@@ -4,7 +4,7 @@ from sklearn.manifold import spectral_embedding
 
 from polyfold.kernels import LaplacianEigenmaps
 from polyfold.kernels._laplacian_eigenmaps import intrinsic_dimension
-from polyfold.kernels._neighbors import find_neighbors
+from polyfold.neighbors import find_neighbors
 from polyfold.spectra import spectrum_from_operator
 from tests.oracles.manifold import self_tuned_affinity
 

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from polyfold._validation import check_count
-from polyfold.bootstrap._bottom import Bottom, DenseBottom, PrecomputedBottom, SparseBottom, sorted_neighbors
-from polyfold.bootstrap._screen import principal_screen
+from polyfold.bootstrap._bottom import Bottom, DenseBottom, PrecomputedBottom, SparseBottom, check_graph, check_size
+from polyfold.neighbors import principal_screen, sorted_lists
 
 __all__ = ["choose_bottom", "is_affordable", "list_length"]
 
@@ -19,6 +19,8 @@ __all__ = ["choose_bottom", "is_affordable", "list_length"]
 CANDIDATES = 20
 # Products of points and centres up to which searching exactly takes seconds, not minutes, on two cores.
 EXACT_PRODUCTS = 5e7
+# Below this size squares of entries lose their digits.
+SMALLEST = 2.0**-500
 # Lists longer than the codes of a point would dominate the memory.
 LONGEST_LIST = 512
 
@@ -48,6 +50,9 @@ def choose_bottom(X: Any, *, metric: str, neighbors: Any, n_centers: int, recons
     """
     if metric == "precomputed":
         return PrecomputedBottom(X)
+    check_size(X, smallest=SMALLEST)
+    # The network needs its training rows for as long as it lives, whatever becomes of the caller's array.
+    X = X.copy()
     graph_reason = _no_graph(X, metric, reconstruction)
     if isinstance(neighbors, str) and neighbors == "auto":
         neighbors = "exact" if graph_reason or is_affordable(X.shape[0], n_centers) else "graph"
@@ -76,7 +81,7 @@ def _with_graph(bottom: DenseBottom, neighbors: Any, n_centers: int) -> DenseBot
         bottom.searcher = clone(neighbors).fit(bottom.X)
         neighbors = bottom.searcher.transform(bottom.X)
     if sp.issparse(neighbors) or isinstance(neighbors, np.ndarray):
-        bottom.lists = sorted_neighbors(_check_graph(neighbors, n), drop_self=True)
+        bottom.lists = sorted_lists(check_graph(neighbors, n, n), drop_self=True)
     elif not isinstance(neighbors, str):
         bottom.n_candidates = check_count("neighbors", neighbors, hint="it counts the candidates per point")
     elif neighbors != "graph":
@@ -86,9 +91,3 @@ def _with_graph(bottom: DenseBottom, neighbors: Any, n_centers: int) -> DenseBot
         )
     bottom.n_neighbors = list_length(n, n_centers, bottom.n_candidates)
     return bottom
-
-
-def _check_graph(graph: Any, n: int) -> Any:
-    if graph.shape != (n, n):
-        raise ValueError(f"neighbors must be a graph of shape ({n}, {n}), one row per sample, got {graph.shape}.")
-    return graph

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from polyfold._progress import track
-from polyfold.bootstrap._bottom import Bottom, DenseBottom
+from polyfold.bootstrap._bottom import Bottom, DenseBottom, check_size
 from polyfold.bootstrap._checkpoint import Checkpoint
 from polyfold.bootstrap._draws import Draw, draw
 from polyfold.bootstrap._matching import code_dtype, match
-from polyfold.bootstrap._neighbors import neighbor_recall
 from polyfold.bootstrap._threads import threaded
+from polyfold.neighbors import list_recall
 
 __all__ = ["Network", "fit_network"]
 
@@ -58,6 +58,7 @@ class Network:
 
     def encode(self, X: Any, layer: int, *, n_jobs: int = 1) -> np.ndarray:
         """Codes of new points in a layer (0 is the bottom): (V, n)."""
+        check_size(X)
         neighbors = self.bottom.neighbors(X, own=False, n_jobs=n_jobs)
         codes = _run(
             lambda d: self.bottom.assign(X, d, neighbors, own=False), self.draws[0], self.sizes[0], X.shape[0], n_jobs
@@ -158,7 +159,7 @@ def _fit_layer(network: Network, X: Any, level: int, seed: int, n_jobs: int) -> 
     if not isinstance(bottom, DenseBottom) or neighbors is None:
         return {"codes": codes}
     error = _estimate_error(bottom, codes, draws, seed, n_jobs)
-    recall = neighbor_recall(X, neighbors, unit=bottom.unit, seed=seed)
+    recall = list_recall(X, neighbors, unit=bottom.unit, seed=seed)
     return {"codes": codes, "disagreement": np.array(error), "recall": np.array(recall)}
 
 

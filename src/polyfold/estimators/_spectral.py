@@ -136,7 +136,9 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not self._is_precomputed()
-        tags.input_tags.pairwise = self._is_precomputed()
+        neighbors = getattr(self.kernel, "neighbors", None)
+        given = isinstance(neighbors, str) and neighbors == "precomputed"
+        tags.input_tags.pairwise = given or self._is_precomputed()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

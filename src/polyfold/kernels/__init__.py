@@ -15,7 +15,6 @@ from polyfold.kernels._maps import (
     PointFeatures,
     fourier_features,
 )
-from polyfold.kernels._neighbors import Neighborhoods, find_neighbors
 from polyfold.kernels._pointwise import (
     CallableKernel,
     Cosine,
@@ -27,6 +26,7 @@ from polyfold.kernels._pointwise import (
 )
 from polyfold.kernels._precomputed import Precomputed, check_positive_semidefinite, check_symmetric_kernel
 from polyfold.kernels._registry import KERNELS, as_kernel
+from polyfold.kernels._shared_centers import SharedCenters
 
 __all__ = [
     "KERNELS",
@@ -47,17 +47,16 @@ __all__ = [
     "LaplacianEigenmaps",
     "Linear",
     "LocallyLinear",
-    "Neighborhoods",
     "OperatorKernel",
     "PointFeatures",
     "Polynomial",
     "Precomputed",
+    "SharedCenters",
     "TangentAlignment",
     "as_kernel",
     "check_positive_semidefinite",
     "check_symmetric_kernel",
     "factor_fill",
-    "find_neighbors",
     "fourier_features",
     "intrinsic_dimension",
     "is_cheap_to_invert",

@@ -21,7 +21,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from polyfold.exceptions import GraphWarning
 from polyfold.kernels._base import KernelOperator
-from polyfold.kernels._neighbors import Neighborhoods, find_neighbors
+from polyfold.neighbors import Neighborhoods, find_neighbors
 
 __all__ = [
     "Extension",

@@ -16,7 +16,7 @@ from polyfold.exceptions import GraphWarning
 from polyfold.kernels._base import KernelOperator, OperatorKernel
 from polyfold.kernels._geodesics import geodesics_in_dense_parts, joined
 from polyfold.kernels._graph import FactorOperator, match_training, neighborhoods, require_points
-from polyfold.kernels._neighbors import Neighborhoods
+from polyfold.neighbors import Neighborhoods
 
 __all__ = ["Isomap"]
 

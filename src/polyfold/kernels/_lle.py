@@ -22,7 +22,7 @@ from polyfold.kernels._graph import (
     neighborhoods,
     require_points,
 )
-from polyfold.kernels._neighbors import Neighborhoods
+from polyfold.neighbors import Neighborhoods
 
 __all__ = ["LocallyLinear", "barycentric_weights"]
 

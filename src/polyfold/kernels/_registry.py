@@ -13,6 +13,7 @@ from polyfold.kernels._lle import LocallyLinear
 from polyfold.kernels._ltsa import TangentAlignment
 from polyfold.kernels._pointwise import CallableKernel, Cosine, Gaussian, Laplacian, Linear, Polynomial
 from polyfold.kernels._precomputed import Precomputed
+from polyfold.kernels._shared_centers import SharedCenters
 
 __all__ = ["KERNELS", "as_kernel"]
 
@@ -31,6 +32,7 @@ KERNELS: dict[str, type[Kernel] | type[OperatorKernel]] = {
     "ltsa": TangentAlignment,
     "isomap": Isomap,
     "diffusion": DiffusionMaps,
+    "shared_centers": SharedCenters,
 }
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polyfold._linalg import row_blocks
 from polyfold.kernels._graph import Extension, interpolation, match_training
-from polyfold.kernels._neighbors import Neighborhoods
+from polyfold.neighbors import Neighborhoods
 
 __all__ = ["TangentPlanes", "assemble", "tangent_bases", "tangent_neighbors"]
 

@@ -31,7 +31,7 @@ from polyfold.kernels._graph import (
     match_training,
     symmetric_union,
 )
-from polyfold.kernels._neighbors import Neighborhoods
+from polyfold.neighbors import Neighborhoods
 
 __all__ = ["Affinity", "WalkExtension", "edge_weights", "positive_scales", "walk_operator"]
 

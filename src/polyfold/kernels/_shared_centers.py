@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from polyfold._validation import check_count
-from polyfold.bootstrap._checkpoint import fingerprint
-from polyfold.bootstrap._choose import choose_bottom
-from polyfold.bootstrap._draws import decaying_sizes
-from polyfold.bootstrap._matching import shared_centers
-from polyfold.bootstrap._network import fit_network
-from polyfold.kernels import Kernel
+from polyfold.bootstrap import choose_bottom, decaying_sizes, fit_network, shared_centers
+from polyfold.kernels._base import Kernel
+from polyfold.neighbors import KnownRows
 
 __all__ = ["SharedCenters"]
 
@@ -46,7 +43,7 @@ class SharedCenters(Kernel):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from polyfold.bootstrap import SharedCenters
+    >>> from polyfold.kernels import SharedCenters
     >>> X = load_iris().data
     >>> kernel = SharedCenters(n_classes=3, n_clusterings=50).resolve(X)
     >>> kernel(X[:2], X[:2]).diagonal()
@@ -99,29 +96,31 @@ class SharedCenters(Kernel):
             seed=seed,
             n_jobs=effective_n_jobs(self.n_jobs),
         )
+        self._known = KnownRows(bottom.X)
 
     def __call__(self, X: Any, Y: Any) -> NDArray:
         """Return the shares of all pairs of rows, shape (n, m)."""
         left = self._codes(X)
-        right = left if Y is X else self._remembered_codes(Y)
+        right = left if Y is X else self._codes(Y)
         return shared_centers(left, right) / self.n_clusterings
 
-    def _remembered_codes(self, Y: Any) -> NDArray:
-        """Codes of `Y`, kept from the last call: solvers compare block after block with the same rows."""
-        key = fingerprint(_rows(Y))
-        if getattr(self, "_last", (None, None))[0] != key:
-            self._last = (key, self._codes(Y))
-        return self._last[1]
-
     def _codes(self, X: Any) -> NDArray:
+        """Codes of rows, (V, n): training rows, such as landmarks, have theirs from the fit."""
         if not hasattr(self, "network_"):
             raise ValueError("SharedCenters depends on all of the data; call resolve(X) before evaluating it.")
-        network = self.network_
+        known, network = self._known, self.network_
+        X = _rows(X)
+        if X.shape[1] != known.rows.shape[1]:
+            raise ValueError(f"X must have the {known.rows.shape[1]} columns of the training rows, got {X.shape[1]}.")
+        if not sp.issparse(known.rows):
+            X = X.toarray() if sp.issparse(X) else X
         level = range(len(network.sizes))[self.layer]
-        rows = _rows(X)
-        if rows is getattr(network.bottom, "X", None):
-            return network.codes[level]
-        return network.encode(rows, level, n_jobs=effective_n_jobs(self.n_jobs))
+        place = known.find(X)
+        codes = network.codes[level][:, place]
+        new = np.flatnonzero(place < 0)
+        if len(new):
+            codes[:, new] = network.encode(X[new], level, n_jobs=effective_n_jobs(self.n_jobs))
+        return codes
 
 
 def _rows(X: Any) -> Any:
