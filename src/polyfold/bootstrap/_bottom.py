@@ -222,7 +222,7 @@ class PrecomputedBottom:
 
 
 def _principal_lists(index: PrincipalIndex, X: np.ndarray, k: int, *, own: bool, n_jobs: int) -> np.ndarray:
-    """Lists of `k` training rows for every row of `X`, in blocks of bounded memory: (n, k) int32."""
+    """Find `k` training rows for every row of `X`, in blocks of bounded memory: (n, k) int32."""
 
     def search(start: int) -> np.ndarray:
         return index.nearest(X[start : start + index.block], k, own=start if own else None)
@@ -234,8 +234,7 @@ def check_graph(graph: Any, n_rows: int, n_columns: int) -> Any:
     """Return the neighbour graph, or raise where its entries would point at rows that are not there."""
     if graph.shape != (n_rows, n_columns):
         raise ValueError(
-            f"neighbors must give a graph of shape ({n_rows}, {n_columns}), one row per sample and one column per "
-            f"training sample, got {graph.shape}."
+            f"neighbors must be a graph of shape ({n_rows}, {n_columns}), one row per sample, got {graph.shape}."
         )
     return graph
 

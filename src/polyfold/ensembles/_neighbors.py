@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._validation import check_choice, check_count
+from polyfold.ensembles._rerank import rerank
 from polyfold.ensembles._tags import follow_input
 from polyfold.neighbors import Search, choose_engine, make_search
 
@@ -116,8 +117,6 @@ class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
             Root of the mean squared distance over the modules, only where `return_distance`.
         indices : ndarray of shape (n, n_neighbors)
         """
-        from polyfold.ensembles._rerank import rerank  # numba loads with the first search, not with the package
-
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         k = self._check_neighbors(self.n_neighbors if n_neighbors is None else n_neighbors)

@@ -9,8 +9,8 @@ import numpy as np
 from polyfold._validation import check_choice, check_count
 from polyfold.kernels._base import OperatorKernel
 from polyfold.kernels._graph import GraphOperator, neighborhoods
-from polyfold.neighbors import Neighborhoods
 from polyfold.kernels._walk import Affinity, edge_weights, positive_scales, walk_operator
+from polyfold.neighbors import Neighborhoods
 
 __all__ = ["LaplacianEigenmaps", "intrinsic_dimension"]
 

@@ -1,9 +1,9 @@
 """Who is near whom: exact, FAISS, PyNNDescent or given; one way for graphs, search and networks."""
 
 from polyfold.neighbors._distinct import KnownRows, distinct_rows
-from polyfold.neighbors._engines import make_search, sorted_lists
+from polyfold.neighbors._engines import sorted_lists
 from polyfold.neighbors._principal import PrincipalIndex, Screen, list_recall, principal_screen, unit_rows
-from polyfold.neighbors._search import Neighborhoods, Search, choose_engine, find_neighbors
+from polyfold.neighbors._search import Neighborhoods, Search, choose_engine, find_neighbors, make_search
 
 __all__ = [
     "KnownRows",

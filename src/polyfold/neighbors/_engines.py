@@ -11,19 +11,12 @@ from sklearn.base import clone
 
 from polyfold._linalg import row_blocks
 from polyfold._validation import import_extra
-from polyfold.neighbors._search import Exact, Frame, Search
+from polyfold.neighbors._search import SEARCHES, Exact, Frame, without_self
 
-__all__ = ["make_search", "sorted_lists"]
+__all__ = ["sorted_lists"]
 
 # Squares of entries up to here, and sums of many of them, are finite in single precision.
 _FAR = 2.0**55
-
-
-def make_search(engine: Any, X: Any, n_jobs: int | None = None) -> Search:
-    """Index the rows of `X` by an engine's name, or by a copy of a transformer of neighbours."""
-    if isinstance(engine, str):
-        return _BUILDERS[engine](X, n_jobs)
-    return _Transformer(clone(engine).fit(X))
 
 
 class _Faiss:
@@ -133,13 +126,13 @@ class _Distances:
 class _Transformer:
     """Any object with scikit-learn's `KNeighborsTransformer` interface, asked by `kneighbors` where it has that."""
 
-    def __init__(self, transformer: Any):
-        self.transformer = transformer
-        if not hasattr(transformer, "kneighbors"):
-            self.of_training = self._of_training
+    def __init__(self, X: Any, n_jobs: int | None, transformer: Any):
+        self.transformer = clone(transformer).fit(X)
 
-    def _of_training(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+    def of_training(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest others, whether the graph counts a point itself or not."""
+        if hasattr(self.transformer, "kneighbors"):
+            return without_self(*self.transformer.kneighbors(X, n_neighbors=k + 1))
         graph = self.transformer.transform(X)
         return _first_columns(*_sorted_entries(graph, drop_self=True), graph.shape, k)
 
@@ -196,10 +189,6 @@ def _first_columns(rows: NDArray, columns: NDArray, distances: NDArray, shape: A
     return distances[first].reshape(-1, k).astype(np.float64), columns[first].reshape(-1, k)
 
 
-_BUILDERS: dict[str, Any] = {
-    "exact": Exact,
-    "faiss": _Faiss,
-    "flat": _FaissFlat,
-    "pynndescent": _PyNNDescent,
-    "precomputed": _Distances,
-}
+SEARCHES.update(
+    faiss=_Faiss, flat=_FaissFlat, pynndescent=_PyNNDescent, precomputed=_Distances, transformer=_Transformer
+)

@@ -15,8 +15,20 @@ from sklearn.utils.extmath import row_norms
 from polyfold._linalg import row_blocks
 from polyfold._validation import check_choice, check_count
 
-__all__ = ["ENGINES", "Exact", "Frame", "Neighborhoods", "Search", "choose_engine", "find_neighbors"]
+__all__ = [
+    "ENGINES",
+    "Exact",
+    "Frame",
+    "Neighborhoods",
+    "Search",
+    "choose_engine",
+    "find_neighbors",
+    "make_search",
+    "without_self",
+]
 
+# Searches by name; the file of each adds its own.
+SEARCHES: dict[str, Any] = {}
 ENGINES = ("auto", "exact", "faiss", "pynndescent", "precomputed")
 # Above this many rows, and more columns than a tree can use, exact search costs more than all the rest.
 _EXACT_ROWS = 20_000
@@ -88,15 +100,17 @@ def find_neighbors(X: Any, n_neighbors: int, *, engine: Any = "auto", n_jobs: in
     if isinstance(engine, str):
         check_choice("neighbors", engine, ENGINES)
         engine = choose_engine(*X.shape, sparse=sp.issparse(X)) if engine == "auto" else engine
-    if isinstance(engine, str) and engine == "exact":
-        search: Any = Exact(X, n_jobs)
-    else:
-        from polyfold.neighbors._engines import make_search  # only who asks for another engine reads that file
-
-        search = make_search(engine, X, n_jobs)
+    search = make_search(engine, X, n_jobs)
     if hasattr(search, "of_training"):
         return Neighborhoods(*_in_order(*search.of_training(X, k)), search)
-    return Neighborhoods(*_in_order(*_without_self(*search.query(X, k + 1))), search)
+    return Neighborhoods(*_in_order(*without_self(*search.query(X, k + 1))), search)
+
+
+def make_search(engine: Any, X: Any, n_jobs: int | None = None) -> Any:
+    """Index the rows of `X` by an engine's name, or by a copy of a transformer of neighbours."""
+    if isinstance(engine, str):
+        return SEARCHES[engine](X, n_jobs)
+    return SEARCHES["transformer"](X, n_jobs, engine)
 
 
 def choose_engine(n_samples: int, n_features: int, *, sparse: bool = False, approximate: bool = True) -> str:
@@ -112,7 +126,7 @@ def choose_engine(n_samples: int, n_features: int, *, sparse: bool = False, appr
     return "exact" if n_samples <= _EXACT_ROWS or n_features <= _TREE_COLUMNS else "faiss"
 
 
-def _without_self(distances: NDArray, indices: NDArray) -> tuple[NDArray, NDArray]:
+def without_self(distances: NDArray, indices: NDArray) -> tuple[NDArray, NDArray]:
     """Drop every point from its own list; where it is absent (duplicates, approximate search), drop the last."""
     n, k = indices.shape
     own = indices == np.arange(n)[:, None]
@@ -161,9 +175,7 @@ class Frame:
     def apply(self, X: Any) -> Any:
         """Return the rows of `X` moved and scaled, in the type of the training rows."""
         if self.origin is None:
-            X = sp.csr_array(X, dtype=self.dtype) * self.dtype(1 / self.scale)
-            X.sum_duplicates()
-            return X
+            return _summed(X).astype(self.dtype) * self.dtype(1 / self.scale)
         X = X.toarray() if sp.issparse(X) else X
         out = np.empty(X.shape, dtype=self.dtype)
         for rows in row_blocks(*X.shape):
@@ -183,6 +195,15 @@ class Frame:
         return block
 
 
+def _summed(X: Any) -> Any:
+    """CSR with every entry once; a copy where it has to be changed."""
+    X = sp.csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
 def _blocks(X: NDArray) -> Any:
     return (X[rows].astype(np.float64) for rows in row_blocks(*X.shape))
 
@@ -197,9 +218,10 @@ class Exact:
     """scikit-learn's trees for few columns, its brute force for many; distances are then taken from differences."""
 
     def __init__(self, X: Any, n_jobs: int | None = None):
-        # Beyond this share of entries the dense matrix is the smaller one, and can be moved to the origin.
-        if sp.issparse(X) and X.nnz > 0.67 * X.shape[0] * X.shape[1]:
-            X = X.toarray()
+        if sp.issparse(X):
+            X = _summed(X)
+            # Beyond this share of entries the dense matrix is the smaller one, and can be moved to the origin.
+            X = X.toarray() if X.nnz > 0.67 * X.shape[0] * X.shape[1] else X
         self.frame = Frame.of(X)
         self.nearest = NearestNeighbors(n_jobs=n_jobs).fit(self.frame.apply(X))
 
@@ -209,6 +231,9 @@ class Exact:
         indices = self.nearest.kneighbors(rows, n_neighbors=k, return_distance=False)
         distances = self.frame.scale * _paired_distances(rows, self.nearest._fit_X, indices)
         return distances, indices
+
+
+SEARCHES["exact"] = Exact
 
 
 def _paired_distances(X: Any, Y: Any, indices: NDArray) -> NDArray:
