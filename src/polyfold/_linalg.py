@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms, safe_sparse_dot, svd_flip
-from threadpoolctl import ThreadpoolController
 
 __all__ = [
-    "blas_threads",
     "eigh_descending",
     "fix_signs",
     "inverse_square_root",
@@ -22,19 +18,6 @@ __all__ = [
 ]
 
 BLOCK_BYTES = 16_000_000  # large enough that sums of Gram blocks cost little, small enough for any machine
-
-
-def blas_threads(n_jobs: int | None) -> AbstractContextManager[object]:
-    """Limit BLAS to `n_jobs` threads (-1: all cores); None leaves its own setting."""
-    if n_jobs is None or n_jobs == -1:
-        return nullcontext()
-    return _libraries().limit(limits=max(1, n_jobs), user_api="blas")
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """BLAS libraries, looked up once: going through all that is loaded takes milliseconds."""
-    return ThreadpoolController()
 
 
 def row_blocks(n_rows: int, width: int, itemsize: int = 8) -> Iterator[slice]:

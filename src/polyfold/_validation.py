@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import numbers
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
 
 from polyfold.exceptions import MissingExtraError
 
-__all__ = ["check_choice", "check_count", "check_real", "import_extra"]
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_range",
+    "check_real",
+    "draw_seed",
+    "import_extra",
+    "keeps_state_on_failure",
+    "own_rows",
+    "sum_duplicates",
+]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+Estimator = TypeVar("Estimator")
 
 
 def check_count(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None, hint: str = "") -> int:
@@ -65,3 +83,75 @@ def import_extra(module: str, extra: str) -> ModuleType:
 
 def _message(name: str, rule: str, value: Any, hint: str) -> str:
     return f"{name} must be {rule}, got {value!r}" + (f"; {hint}." if hint else ".")
+
+
+def draw_seed(random_state: Any) -> int:
+    """Draw the integer that all randomness of one fit comes from."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def check_range(X: Any, name: str = "X") -> None:
+    """Raise if squared distances between rows of `X`, dense or sparse, could overflow in its precision."""
+    values = X.data if sp.issparse(X) else X
+    if values.dtype.kind != "f" or values.size == 0:
+        return
+    largest = float(max(values.max(), -values.min()))
+    # Twice the distance from the origin, squared, over all columns; and as much again for rounding.
+    limit = float(np.sqrt(np.finfo(values.dtype).max / (16 * max(1, X.shape[1]))))
+    if largest > limit:
+        raise ValueError(
+            f"{name} must have magnitudes <= {limit:.0e}, so that squares of {values.dtype} stay finite, got "
+            f"{largest:.0e}; remove outliers, or divide by a constant."
+        )
+
+
+def own_rows(validated: Any, given: Any) -> Any:
+    """Return `validated` rows that later changes of `given` cannot reach: a copy where they share memory.
+
+    Files mapped for reading only are kept as they are: they may not fit into memory.
+    """
+    if isinstance(given, list | tuple):
+        return validated
+    if sp.issparse(validated):
+        parts = [(part, getattr(given, name, None)) for name, part in _csr_parts(validated)]
+        shared = any(isinstance(other, np.ndarray) and np.may_share_memory(part, other) for part, other in parts)
+    else:
+        shared = np.may_share_memory(validated, np.asarray(given)) and not _maps_read_only(validated)
+    return validated.copy() if shared else validated
+
+
+def sum_duplicates(X: Any) -> Any:
+    """Return a CSR matrix in which no entry is stored twice; the given one is not changed."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def keeps_state_on_failure(
+    fit: Callable[Concatenate[Estimator, Parameters], Result],
+) -> Callable[Concatenate[Estimator, Parameters], Result]:
+    """Decorate a `fit` that, when it fails or is interrupted, leaves the estimator as it was: fitted before, or not."""
+
+    @functools.wraps(fit)
+    def guarded(self: Estimator, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    return guarded
+
+
+def _csr_parts(X: Any) -> list[tuple[str, np.ndarray]]:
+    return [(name, getattr(X, name)) for name in ("data", "indices", "indptr")]
+
+
+def _maps_read_only(X: Any) -> bool:
+    while X is not None:
+        if isinstance(X, np.memmap) and X.mode == "r":
+            return True
+        X = getattr(X, "base", None)
+    return False

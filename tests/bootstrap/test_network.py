@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsTransformer
 
-from polyfold.bootstrap import Checkpoint, choose_bottom, fit_network
+from polyfold.bootstrap import choose_bottom, fit_network
 from polyfold.bootstrap._choose import is_affordable, list_length
 from tests.oracles.bootstrap import network as literal_network
 
@@ -58,36 +58,8 @@ def test_exact_mode_reports_no_error_and_the_graph_its_own():
     assert 0 < approximate.recall <= 1
 
 
-def test_a_checkpoint_is_taken_up_to_the_same_result(tmp_path, monkeypatch):
-    X = data()
-    sizes = [40, 20, 8]
-    whole = fit_network(X, bottom_of(X, neighbors=3), sizes, **OPTIONS)
-    folder = Checkpoint(tmp_path, {"seed": 5})
-    fit_network(X, bottom_of(X, neighbors=3), sizes[:2], checkpoint=folder, **OPTIONS)
-    fresh = bottom_of(X, neighbors=3)
-    monkeypatch.setattr(fresh, "assign", None)  # the first layer must not be computed again
-    resumed = fit_network(X, fresh, sizes, checkpoint=folder, **OPTIONS)
-    for a, b in zip(whole.codes, resumed.codes, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert resumed.disagreement == whole.disagreement
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["layer-00.npz", "layer-01.npz", "layer-02.npz"]
-
-
-def test_a_folder_of_another_fit_is_refused(tmp_path):
-    Checkpoint(tmp_path, {"seed": None, "sizes": [4]}).start(3)
-    assert Checkpoint(tmp_path, {"seed": None, "sizes": [4]}).settings["seed"] == 3
-    with pytest.raises(ValueError, match="which differs in sizes"):
-        Checkpoint(tmp_path, {"seed": None, "sizes": [5]})
-
-
-def test_an_interrupted_write_is_not_read(tmp_path):
-    folder = Checkpoint(tmp_path, {"seed": 0})
-    (tmp_path / "layer-00.partial").write_bytes(b"half")
-    assert folder.load(0) is None
-
-
 def test_progress_names_the_layer(caplog, monkeypatch):
-    monkeypatch.setattr("polyfold._progress.track.__kwdefaults__", {"total": None, "every": 0.0})
+    monkeypatch.setattr("polyfold._running.track.__kwdefaults__", {"total": None, "every": 0.0})
     X = data()
     with caplog.at_level(logging.INFO, logger="polyfold"):
         fit_network(X, bottom_of(X), [40, 8], **OPTIONS)
@@ -123,16 +95,6 @@ def test_a_far_point_gets_codes(neighbors, size):
     np.testing.assert_array_equal(codes[:, 2], net.codes[1][:, 3])
 
 
-@pytest.mark.parametrize("neighbors", ["exact", "graph"])
-def test_points_whose_squares_overflow_are_refused(neighbors):
-    X = data(400, 90)
-    net = fit_network(X, bottom_of(X, neighbors=neighbors), [40], **OPTIONS)
-    with pytest.raises(ValueError, match=r"X must have entries of size .*3\.27e\+150, .* got 1e\+200; rescale X"):
-        net.encode(np.full((1, 90), 1e200), 0)
-    with pytest.raises(ValueError, match=r"got 1e-200; rescale X"):
-        bottom_of(np.full((40, 3), 1e-200))
-
-
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "linear"])
 @pytest.mark.parametrize("factor", [2.0**-200, 2.0**200])
 @pytest.mark.parametrize("form", [np.array, sp.csr_array])
@@ -148,16 +110,6 @@ def test_graph_candidates_do_not_depend_on_the_scale(factor):
     plain, scaled = (fit_network(Z, bottom_of(Z, neighbors=3), [40], **OPTIONS) for Z in (X, X * factor))
     np.testing.assert_array_equal(scaled.codes, plain.codes)
     assert scaled.recall == plain.recall
-
-
-@pytest.mark.parametrize("form", [np.array, sp.csr_array])
-def test_rows_overwritten_after_the_fit_change_no_codes(form):
-    X = form(data())
-    new = form(data(seed=2))
-    net = fit_network(X, bottom_of(X), [40, 20], **OPTIONS)
-    before = net.encode(new, 1)
-    (X.data if sp.issparse(X) else X)[:] = 7.0
-    np.testing.assert_array_equal(net.encode(new, 1), before)
 
 
 def test_a_transformer_whose_graph_has_other_columns_is_refused():

@@ -1,8 +1,10 @@
 """Multilayer bootstrap networks: bottom layer, upper layers, output, without estimators."""
 
+from polyfold._files import fingerprint
 from polyfold.bootstrap._bottom import DenseBottom, PrecomputedBottom, SparseBottom
-from polyfold.bootstrap._checkpoint import Checkpoint, fingerprint
+from polyfold.bootstrap._checkpoint import Checkpoint
 from polyfold.bootstrap._choose import choose_bottom
+from polyfold.bootstrap._count import largest_drop
 from polyfold.bootstrap._draws import Draw, decaying_sizes
 from polyfold.bootstrap._matching import shared_centers
 from polyfold.bootstrap._network import Network, fit_network
@@ -21,5 +23,6 @@ __all__ = [
     "fingerprint",
     "fit_network",
     "fit_output",
+    "largest_drop",
     "shared_centers",
 ]

@@ -17,17 +17,15 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+from polyfold._running import threaded
 from polyfold.bootstrap._draws import Draw
 from polyfold.bootstrap._postings import first_equal_sparse, nearest_sparse, take_sparse
 from polyfold.bootstrap._rows import first_equal, nearest_candidate, nearest_directly, sum_kind, take
 from polyfold.bootstrap._screen import nearest, nearest_linear
-from polyfold.bootstrap._threads import threaded
 from polyfold.neighbors import PrincipalIndex, Screen, sorted_lists
 
 __all__ = ["Bottom", "DenseBottom", "PrecomputedBottom", "SparseBottom"]
 
-# Squares of entries up to here, and their sums, are finite.
-LARGEST = 2.0**500
 # Rows copied at a time: the copy of the chosen features stays small whatever the number of points.
 BLOCK = 8192
 # Up to so many points, all distances cost less than preparing the bound.
@@ -237,17 +235,6 @@ def check_graph(graph: Any, n_rows: int, n_columns: int) -> Any:
             f"neighbors must be a graph of shape ({n_rows}, {n_columns}), one row per sample, got {graph.shape}."
         )
     return graph
-
-
-def check_size(X: Any, *, smallest: float = 0.0) -> None:
-    """Raise where squared distances of rows would leave the range of numbers."""
-    entries = X.data if sp.issparse(X) else X
-    largest = max(abs(float(entries.max(initial=0))), abs(float(entries.min(initial=0))))
-    if largest > LARGEST or 0 < largest < smallest:
-        raise ValueError(
-            f"X must have entries of size up to between {smallest:.3g} and {LARGEST:.3g}, so that squared distances "
-            f"are numbers, got {largest:.3g}; rescale X, or drop such rows."
-        )
 
 
 def draw_positions(draw: Draw, n: int) -> np.ndarray:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from polyfold._validation import check_count
-from polyfold.bootstrap._bottom import Bottom, DenseBottom, PrecomputedBottom, SparseBottom, check_graph, check_size
+from polyfold.bootstrap._bottom import Bottom, DenseBottom, PrecomputedBottom, SparseBottom, check_graph
 from polyfold.neighbors import principal_screen, sorted_lists
 
 __all__ = ["choose_bottom", "is_affordable", "list_length"]
@@ -19,8 +19,6 @@ __all__ = ["choose_bottom", "is_affordable", "list_length"]
 CANDIDATES = 20
 # Products of points and centres up to which searching exactly takes seconds, not minutes, on two cores.
 EXACT_PRODUCTS = 5e7
-# Below this size squares of entries lose their digits.
-SMALLEST = 2.0**-500
 # Lists longer than the codes of a point would dominate the memory.
 LONGEST_LIST = 512
 
@@ -50,9 +48,6 @@ def choose_bottom(X: Any, *, metric: str, neighbors: Any, n_centers: int, recons
     """
     if metric == "precomputed":
         return PrecomputedBottom(X)
-    check_size(X, smallest=SMALLEST)
-    # The network needs its training rows for as long as it lives, whatever becomes of the caller's array.
-    X = X.copy()
     graph_reason = _no_graph(X, metric, reconstruction)
     if isinstance(neighbors, str) and neighbors == "auto":
         neighbors = "exact" if graph_reason or is_affordable(X.shape[0], n_centers) else "graph"

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from polyfold._progress import track
-from polyfold.bootstrap._bottom import Bottom, DenseBottom, check_size
+from polyfold._running import threaded, track
+from polyfold.bootstrap._bottom import Bottom, DenseBottom
 from polyfold.bootstrap._checkpoint import Checkpoint
 from polyfold.bootstrap._draws import Draw, draw
 from polyfold.bootstrap._matching import code_dtype, match
-from polyfold.bootstrap._threads import threaded
 from polyfold.neighbors import list_recall
 
 __all__ = ["Network", "fit_network"]
@@ -58,7 +57,6 @@ class Network:
 
     def encode(self, X: Any, layer: int, *, n_jobs: int = 1) -> np.ndarray:
         """Codes of new points in a layer (0 is the bottom): (V, n)."""
-        check_size(X)
         neighbors = self.bottom.neighbors(X, own=False, n_jobs=n_jobs)
         codes = _run(
             lambda d: self.bottom.assign(X, d, neighbors, own=False), self.draws[0], self.sizes[0], X.shape[0], n_jobs

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from polyfold._linalg import blas_threads
+from polyfold._running import blas_threads
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.estimators._diversity import RemixMixin, check_diversity, relative_gap, warn_unconverged
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder

@@ -7,8 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from polyfold._linalg import blas_threads
-from polyfold._progress import track
+from polyfold._running import blas_threads, track
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
 from polyfold.modular import directions_of
 

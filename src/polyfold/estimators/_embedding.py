@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._linalg import blas_threads
+from polyfold._running import blas_threads
 from polyfold._validation import check_count
 from polyfold.estimators._spectral import SpectralEstimator
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from polyfold._linalg import blas_threads
+from polyfold._running import blas_threads
 from polyfold._validation import check_count
 from polyfold.exceptions import DegenerateDataWarning
 

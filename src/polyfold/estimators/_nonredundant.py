@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._linalg import blas_threads
 from polyfold._regression import residual_ratio
+from polyfold._running import blas_threads
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.kernels import FactorOperator, GraphOperator, KernelOperator, OperatorKernel, Precomputed, as_kernel
 from polyfold.nonredundant import (

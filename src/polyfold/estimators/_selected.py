@@ -10,9 +10,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._linalg import blas_threads
-from polyfold._progress import track
 from polyfold._regression import predict, residual_ratio
+from polyfold._running import blas_threads, track
 from polyfold._validation import check_count, check_real
 from polyfold.kernels import OperatorKernel, as_kernel
 from polyfold.nonredundant import bandwidth_of

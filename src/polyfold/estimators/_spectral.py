@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._linalg import blas_threads
+from polyfold._running import blas_threads
 from polyfold._validation import check_choice, check_count
 from polyfold.kernels import OperatorKernel, Precomputed, as_kernel
 from polyfold.spectra import FEATURE_MAPS, Spectrum, SpectrumBuilder, spectrum_from_operator

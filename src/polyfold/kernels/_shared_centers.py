@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from polyfold._validation import check_count
+from polyfold._running import n_threads
+from polyfold._validation import check_count, check_range, draw_seed, own_rows, sum_duplicates
 from polyfold.bootstrap import choose_bottom, decaying_sizes, fit_network, shared_centers
 from polyfold.kernels._base import Kernel
 from polyfold.neighbors import KnownRows
@@ -77,12 +76,12 @@ class SharedCenters(Kernel):
 
     def _resolve(self, X: Any) -> None:
         """Fit the network whose codes are compared."""
-        X = _rows(X)
+        X = own_rows(_rows(X), X)
         n = X.shape[0]
         share = self.first_layer < 1
         first = int(self.first_layer * n) if share else check_count("first_layer", self.first_layer, maximum=n - 1)
         sizes = decaying_sizes(max(1, first), self.decay, self.n_classes)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = draw_seed(self.random_state)
         bottom = choose_bottom(
             X, metric=self.metric, neighbors=self.neighbors, n_centers=sizes[0], reconstruction=0.0, seed=seed
         )
@@ -94,7 +93,7 @@ class SharedCenters(Kernel):
             feature_fraction=self.feature_fraction,
             reconstruction=0.0,
             seed=seed,
-            n_jobs=effective_n_jobs(self.n_jobs),
+            n_jobs=n_threads(self.n_jobs),
         )
         self._known = KnownRows(bottom.X)
 
@@ -119,12 +118,15 @@ class SharedCenters(Kernel):
         codes = network.codes[level][:, place]
         new = np.flatnonzero(place < 0)
         if len(new):
-            codes[:, new] = network.encode(X[new], level, n_jobs=effective_n_jobs(self.n_jobs))
+            codes[:, new] = network.encode(X[new], level, n_jobs=n_threads(self.n_jobs))
         return codes
 
 
 def _rows(X: Any) -> Any:
     if sp.issparse(X):
-        return sp.csr_array(X)
-    X = np.asarray(X)
-    return np.ascontiguousarray(X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64))
+        X = sum_duplicates(sp.csr_array(X))
+    else:
+        X = np.asarray(X)
+        X = np.ascontiguousarray(X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64))
+    check_range(X)
+    return X

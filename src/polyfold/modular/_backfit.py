@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from polyfold._progress import track
+from polyfold._running import track
 from polyfold.modular._autoencoder import AutoencoderSolution, autoencoder_terms
 
 __all__ = ["random_modules", "solve_backfit", "update_module"]

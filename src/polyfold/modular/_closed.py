@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._linalg import blas_threads
+from polyfold._running import blas_threads
 from polyfold.modular._frames import frame_may_exist, projection_frame, unit_frames
 from polyfold.modular._grouping import Groups, balance, deal, group_solution, grouped_loss, pad, refine
 from polyfold.modular._solution import ModularSolution

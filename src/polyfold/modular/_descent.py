@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._progress import track
+from polyfold._running import track
 from polyfold.modular._autoencoder import AutoencoderSolution, autoencoder_terms
 from polyfold.modular._backfit import random_modules
 

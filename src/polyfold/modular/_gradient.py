@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._progress import track
+from polyfold._running import track
 from polyfold.modular._loss import spectral_loss
 from polyfold.modular._solution import ModularSolution
 from polyfold.modular._sweeps import random_factors

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._linalg import eigh_descending
-from polyfold._progress import track
+from polyfold._running import track
 
 __all__ = ["bootstrap_maps", "partition_maps", "random_maps"]
 

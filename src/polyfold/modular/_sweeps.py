@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from polyfold._progress import track
+from polyfold._running import track
 from polyfold.modular._loss import spectral_loss
 from polyfold.modular._solution import ModularSolution
 

@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
 from polyfold._linalg import row_blocks
-from polyfold._validation import check_choice, check_count
+from polyfold._validation import check_choice, check_count, sum_duplicates
 
 __all__ = [
     "ENGINES",
@@ -175,7 +175,7 @@ class Frame:
     def apply(self, X: Any) -> Any:
         """Return the rows of `X` moved and scaled, in the type of the training rows."""
         if self.origin is None:
-            return _summed(X).astype(self.dtype) * self.dtype(1 / self.scale)
+            return sum_duplicates(sp.csr_array(X)).astype(self.dtype) * self.dtype(1 / self.scale)
         X = X.toarray() if sp.issparse(X) else X
         out = np.empty(X.shape, dtype=self.dtype)
         for rows in row_blocks(*X.shape):
@@ -195,15 +195,6 @@ class Frame:
         return block
 
 
-def _summed(X: Any) -> Any:
-    """CSR with every entry once; a copy where it has to be changed."""
-    X = sp.csr_array(X)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
-
-
 def _blocks(X: NDArray) -> Any:
     return (X[rows].astype(np.float64) for rows in row_blocks(*X.shape))
 
@@ -219,7 +210,7 @@ class Exact:
 
     def __init__(self, X: Any, n_jobs: int | None = None):
         if sp.issparse(X):
-            X = _summed(X)
+            X = sum_duplicates(sp.csr_array(X))
             # Beyond this share of entries the dense matrix is the smaller one, and can be moved to the origin.
             X = X.toarray() if X.nnz > 0.67 * X.shape[0] * X.shape[1] else X
         self.frame = Frame.of(X)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._progress import track
+from polyfold._running import track
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import GraphOperator, KernelOperator
 from polyfold.nonredundant._bandwidth import ALPHAS, NEW_DIRECTION, NEWS, NOISE, candidates, enough, unexplained

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._linalg import eigh_descending, row_blocks
-from polyfold._progress import track
+from polyfold._running import track
 from polyfold.kernels import PointFeatures
 from polyfold.spectra._spectrum import Spectrum
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 
 from polyfold._linalg import row_blocks
-from polyfold._progress import track
+from polyfold._running import track
 from polyfold.kernels import PointFeatures
 
 __all__ = ["Spectrum"]

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -19,6 +20,18 @@ QUICK = Training(max_iter=15, learning_rate=0.01, validation_fraction=0.0)
 FLOAT32 = {
     "check_methods_subset_invariance": "in float32 a row alone and in a batch agree to 1e-6, the check asks 1e-7"
 }
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def regression(rng):
+    X = rng.normal(size=(120, 4))
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=120)
+    return X, y
 
 
 def test_missing_torch_is_one_sentence_with_the_command(regression, monkeypatch):
@@ -198,3 +211,42 @@ def test_bad_parameters_are_named(parameters, message, regression):
 def test_training_must_be_an_options_object(regression):
     with pytest.raises(TypeError, match=r"training must be a polyfold\.networks\.Training"):
         ModularRegressor(training={"max_iter": 3}).fit(*regression)
+
+
+MODELS = [ModularRegressor(2, training=QUICK), ModularAutoencoderNetwork(2, 2, training=QUICK)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["regressor", "autoencoder"])
+def test_a_failed_fit_leaves_what_was_there(model, regression, monkeypatch):
+    X, y = regression
+    use = "predict" if hasattr(model, "predict") else "transform"
+    new, old = clone(model), clone(model).fit(X, y)
+    expected = getattr(old, use)(X)
+    monkeypatch.setattr("polyfold.training._loop._epoch", None)
+    for each in (new, old):
+        with pytest.raises(TypeError):
+            each.fit(X[:, :2], y)
+    with pytest.raises(NotFittedError):
+        getattr(new, use)(X)
+    np.testing.assert_array_equal(getattr(old, use)(X), expected)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["regressor", "autoencoder"])
+def test_values_whose_squares_overflow_are_refused(model, regression):
+    X, y = regression
+    fitted = clone(model).fit(X, y)
+    wild = X.copy()
+    wild[3, 2] = 1e200
+    use = fitted.predict if hasattr(fitted, "predict") else fitted.transform
+    for act in (lambda: clone(model).fit(wild, y), lambda: use(wild)):
+        with pytest.raises(ValueError, match="X must have magnitudes <= .*, got 1e\\+200; remove outliers"):
+            act()
+    wild[3, 2] = 1e60
+    with pytest.raises(ValueError, match="X, in units of the spread of the training rows, must have magnitudes <="):
+        use(wild)
+
+
+def test_targets_whose_squares_overflow_are_refused(regression):
+    X, y = regression
+    with pytest.raises(ValueError, match="y must have magnitudes <= .*, got 1e\\+200"):
+        ModularRegressor(2, training=QUICK).fit(X, np.where(np.arange(len(y)) == 3, 1e200, y))

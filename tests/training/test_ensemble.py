@@ -6,8 +6,8 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from polyfold.networks import MLP  # noqa: E402
-from polyfold.networks._ensemble import (  # noqa: E402
+from polyfold.training import MLP  # noqa: E402
+from polyfold.training._ensemble import (  # noqa: E402
     Chain,
     LoopedEnsemble,
     StackedEnsemble,

@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._validation import import_extra
-from polyfold.networks._architecture import MLP
-from polyfold.networks._base import NetworkEstimator, Scaling
-from polyfold.networks._options import Training
+from polyfold._validation import check_range, import_extra, keeps_state_on_failure
+from polyfold.estimators._network import NetworkEstimator
+from polyfold.training import MLP, Scaling, Training
 
 __all__ = ["ModularRegressor"]
 
@@ -91,6 +90,7 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         self.checkpoint = checkpoint
         self.random_state = random_state
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any) -> ModularRegressor:
         """Train the modules.
 
@@ -107,6 +107,8 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         import_extra("torch", "torch")
         self._flat = y.ndim == 1
         targets = y.reshape(len(y), -1).astype(np.float64)
+        check_range(X)
+        check_range(targets, "y")
         self._inputs, self._targets = Scaling(X), Scaling(targets)
         self._train(self._inputs.apply(X), self._targets.apply(targets), self._targets.scale**2)
         return self
@@ -136,12 +138,12 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         y : ndarray of shape (n_modules, n_samples) or (n_modules, n_samples, n_targets)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = self._validate(X, reset=False)
         outputs = self._targets.undo(self._evaluate(self.network_, self._inputs.apply(X)))
         return outputs[:, :, 0] if self._flat else outputs
 
     def _network(self) -> Any:
-        from polyfold.networks._ensemble import build_ensemble
+        from polyfold.training import build_ensemble
 
         architecture = MLP() if self.architecture is None else self.architecture
         return build_ensemble(architecture, self.n_modules, len(self._inputs.mean), len(self._targets.mean))

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from polyfold._validation import check_choice, check_count, import_extra
+from polyfold._validation import check_choice, check_count, check_real, import_extra
 
 __all__ = ["MLP"]
 
@@ -28,6 +28,8 @@ class MLP(BaseEstimator):
         What follows every hidden layer.
     bias : bool, default=True
         Whether the layers have an offset.
+    dropout : float, default=0.0
+        Share of the units of every hidden layer that are switched off in a training step.
 
     Examples
     --------
@@ -36,10 +38,13 @@ class MLP(BaseEstimator):
     MLP(hidden=(4, 8))
     """
 
-    def __init__(self, hidden: tuple[int, ...] = (64,), *, activation: str = "relu", bias: bool = True):
+    def __init__(
+        self, hidden: tuple[int, ...] = (64,), *, activation: str = "relu", bias: bool = True, dropout: float = 0.0
+    ):
         self.hidden = hidden
         self.activation = activation
         self.bias = bias
+        self.dropout = dropout
 
     def __call__(self, n_inputs: int, n_outputs: int) -> Any:
         """Return a new network from `n_inputs` to `n_outputs`.
@@ -55,10 +60,13 @@ class MLP(BaseEstimator):
         """
         nn = import_extra("torch", "torch").nn
         check_choice("activation", self.activation, tuple(_ACTIVATIONS))
+        check_real("dropout", self.dropout, minimum=0, maximum=0.99)
         sizes = [n_inputs, *(check_count("hidden", size) for size in self.hidden)]
         layers: list[Any] = []
         for before, after in itertools.pairwise(sizes):
             layers += [nn.Linear(before, after, bias=self.bias), getattr(nn, _ACTIVATIONS[self.activation])()]
+            if self.dropout:
+                layers.append(nn.Dropout(self.dropout))
         return nn.Sequential(*layers, nn.Linear(sizes[-1], n_outputs, bias=self.bias))
 
     def reversed(self) -> MLP:
@@ -68,4 +76,4 @@ class MLP(BaseEstimator):
         -------
         mirror : MLP
         """
-        return MLP(tuple(self.hidden)[::-1], activation=self.activation, bias=self.bias)
+        return MLP(tuple(self.hidden)[::-1], activation=self.activation, bias=self.bias, dropout=self.dropout)

@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from polyfold.networks._loss import loss_terms, modular_objective  # noqa: E402
+from polyfold.training._loss import loss_terms, modular_objective  # noqa: E402
 from tests.oracles.autoencoder import literal_loss, negative_correlation_update  # noqa: E402
 
 

@@ -1,6 +1,7 @@
 """Joint training: its two extremes, early stopping, and runs that resume exactly."""
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,9 +10,9 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from polyfold.networks import MLP, ModularRegressor, Training, _training  # noqa: E402
-from polyfold.networks._ensemble import LoopedEnsemble, StackedEnsemble  # noqa: E402
-from polyfold.networks._training import Problem, train  # noqa: E402
+from polyfold.estimators import ModularRegressor  # noqa: E402
+from polyfold.training import MLP, Task, Training, modular_objective, train  # noqa: E402
+from polyfold.training._ensemble import LoopedEnsemble, StackedEnsemble  # noqa: E402
 
 M = 3
 
@@ -29,12 +30,16 @@ def rows():
     return x, x[:, :1] * x[:, 1:2] + 0.1 * torch.randn(40, 1, generator=generator)
 
 
+def task(x, y, n_modules, diversity):
+    return Task(x, y, partial(modular_objective, diversity=diversity), weight=n_modules)
+
+
 def trained(network, rows, n_modules, diversity, learning_rate):
     plan = Training(
         max_iter=5, batch_size=16, learning_rate=learning_rate, optimizer="sgd", validation_fraction=0.0
     ).checked()
     torch.manual_seed(1)
-    train(network, Problem(*rows, None, n_modules, diversity), plan, checkpoint=None, identity="")
+    train(network, task(*rows, n_modules, diversity), plan)
     return network(rows[0]).detach()
 
 
@@ -74,7 +79,7 @@ def test_one_step_is_the_step_of_negative_correlation_learning(parts, rows):
                 parameter -= alpha * gradient
     plan = Training(max_iter=1, batch_size=40, learning_rate=alpha / 2, optimizer="sgd").checked()
     stacked = StackedEnsemble(parts)
-    train(stacked, Problem(x, y, None, M, lam), plan, checkpoint=None, identity="")
+    train(stacked, task(x, y, M, lam), plan)
     torch.testing.assert_close(stacked(x), LoopedEnsemble(literal)(x))
 
 
@@ -124,60 +129,31 @@ def test_bad_options_are_named(options, message):
         Training(**options).checked()
 
 
-def with_dropout(n_inputs, n_outputs):
-    return nn.Sequential(nn.Linear(n_inputs, 8), nn.Dropout(0.3), nn.Tanh(), nn.Linear(8, n_outputs))
+def test_a_single_network_trains_by_any_loss(rows):
+    x, y = rows
+    labels = (y > 0).float()
+    network = MLP((16,), dropout=0.1)(4, 1)
+    plan = Training(max_iter=60, batch_size=16, learning_rate=0.02, validation_fraction=0.0).checked()
+    losses = train(network, Task(x, labels, nn.BCEWithLogitsLoss()), plan).losses
+    assert losses[-1] < 0.5 * losses[0]
+    assert not network.training
 
 
-def regressor(checkpoint, max_iter=8):
-    training = Training(max_iter=max_iter, batch_size=32, learning_rate=0.01, patience=50)
-    return ModularRegressor(2, architecture=with_dropout, training=training, checkpoint=checkpoint, random_state=0)
+def test_rows_may_come_batch_by_batch(rows, parts):
+    class Batches:
+        def __getitem__(self, batch):
+            return rows[0][batch]
+
+    plan = Training(max_iter=3, batch_size=16, validation_fraction=0.0).checked()
+    found = []
+    for inputs in (rows[0], Batches()):
+        network = copy.deepcopy(parts[0])
+        torch.manual_seed(0)
+        found.append(train(network, Task(inputs, rows[1], nn.MSELoss()), plan).losses)
+    assert found[0] == found[1]
 
 
-def test_interrupted_run_resumes_exactly(regression, tmp_path, monkeypatch):
-    whole = regressor(None).fit(*regression)
-    path = tmp_path / "run.pt"
-
-    def interrupted(items, *_, **__):
-        for item in items:
-            if item == 3:
-                raise KeyboardInterrupt
-            yield item
-
-    with monkeypatch.context() as patched:
-        patched.setattr(_training, "track", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            regressor(path).fit(*regression)
-    resumed = regressor(path).fit(*regression)
-    assert resumed.loss_curve_ == whole.loss_curve_
-    np.testing.assert_array_equal(resumed.predict(regression[0]), whole.predict(regression[0]))
-
-
-def test_finished_run_is_prolonged_by_more_epochs(regression, tmp_path):
-    path = tmp_path / "run.pt"
-    regressor(path, max_iter=4).fit(*regression)
-    longer = regressor(path, max_iter=8).fit(*regression)
-    assert longer.loss_curve_ == regressor(None).fit(*regression).loss_curve_
-
-
-def test_interrupted_save_leaves_the_last_checkpoint(regression, tmp_path, monkeypatch):
-    path = tmp_path / "run.pt"
-    regressor(path, max_iter=2).fit(*regression)
-    before = path.read_bytes()
-
-    def interrupt(_, file):
-        file.write(b"half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("torch.save", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        regressor(path, max_iter=3).fit(*regression)
-    assert path.read_bytes() == before
-    assert [file.name for file in tmp_path.iterdir()] == ["run.pt"]
-
-
-def test_checkpoint_of_other_data_is_refused(regression, tmp_path):
-    X, y = regression
-    path = tmp_path / "run.pt"
-    regressor(path, max_iter=2).fit(X, y)
-    with pytest.raises(ValueError, match="checkpoint must come from the same data and parameters"):
-        regressor(path, max_iter=2).fit(X, y + 1 + X[:, 0])
+def test_dropout_is_mirrored_and_refused_beyond_its_range():
+    assert MLP((8, 4), dropout=0.3).reversed().get_params() == MLP((4, 8), dropout=0.3).get_params()
+    with pytest.raises(ValueError, match="dropout must be a number >= 0 and <= 0.99, got 1"):
+        MLP(dropout=1.0)(3, 2)

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from polyfold._validation import check_count, import_extra
-from polyfold.networks._architecture import MLP
-from polyfold.networks._base import NetworkEstimator, Scaling
-from polyfold.networks._options import Training
+from polyfold._validation import check_count, import_extra, keeps_state_on_failure
+from polyfold.estimators._network import NetworkEstimator
+from polyfold.training import MLP, Scaling, Training
 
 __all__ = ["ModularAutoencoderNetwork"]
 
@@ -99,6 +98,7 @@ class ModularAutoencoderNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.checkpoint = checkpoint
         self.random_state = random_state
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> ModularAutoencoderNetwork:
         """Train the modules.
 
@@ -111,7 +111,7 @@ class ModularAutoencoderNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         -------
         self : ModularAutoencoderNetwork
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = self._validate(X, reset=True)
         import_extra("torch", "torch")
         check_count("n_components", self.n_components)
         self._scaling = Scaling(X)
@@ -188,7 +188,7 @@ class ModularAutoencoderNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _scaled(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self._scaling.apply(validate_data(self, X, reset=False, dtype=[np.float64, np.float32]))
+        return self._scaling.apply(self._validate(X, reset=False))
 
     def _encoder(self, rows: Any) -> Any:
         return self.network_.encoder(rows)
@@ -197,7 +197,7 @@ class ModularAutoencoderNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return self.network_.decoder(codes, shared=False)
 
     def _network(self) -> Any:
-        from polyfold.networks._ensemble import Chain, build_ensemble
+        from polyfold.training import Chain, build_ensemble
 
         D, H = len(self._scaling.mean), self.n_components
         encoder = MLP() if self.architecture is None else self.architecture
