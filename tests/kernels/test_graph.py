@@ -1,11 +1,9 @@
 import pickle
-import sys
-import types
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
+from sklearn.neighbors import KNeighborsTransformer
 
 from polyfold.exceptions import GraphWarning
 from polyfold.kernels import (
@@ -17,8 +15,6 @@ from polyfold.kernels import (
     LocallyLinear,
     TangentAlignment,
 )
-from polyfold.neighbors import find_neighbors
-from polyfold.neighbors._search import choose_engine
 from polyfold.spectra._eigen import _factor_fill as factor_fill
 
 GRAPH = [LaplacianEigenmaps, DiffusionMaps, LocallyLinear, HessianLLE, TangentAlignment, Isomap]
@@ -119,7 +115,7 @@ def test_duplicates_leave_finite_matrices(kernel):
 
 @pytest.mark.parametrize("kernel", GRAPH)
 def test_points_that_are_all_the_same_are_refused(kernel):
-    with pytest.raises(ValueError, match="needs at least 3 points at different places, got 40 rows at 1"):
+    with pytest.raises(ValueError, match="needs at least 3 points at different places, got 1;"):
         kernel().operator_on(np.full((40, 3), 2.0))
 
 
@@ -164,56 +160,6 @@ def test_precomputed_distances_give_the_same_matrix_and_rows(X, kernel, form):
 def test_kernels_on_points_refuse_distances(kernel):
     with pytest.raises(ValueError, match="needs the points themselves"):
         kernel(neighbors="precomputed").operator_on(np.zeros((20, 20)))
-
-
-@pytest.fixture
-def instant_pynndescent(monkeypatch):
-    """The interface of pynndescent on an exact search: compiling the real one takes longer than all tests."""
-
-    class NNDescent:
-        def __init__(self, X, n_neighbors, random_state, n_jobs):
-            self.nearest = NearestNeighbors().fit(X)
-
-        def prepare(self):
-            pass
-
-        def query(self, X, k):
-            distances, indices = self.nearest.kneighbors(X, n_neighbors=k)
-            return indices, distances
-
-    monkeypatch.setitem(sys.modules, "pynndescent", types.SimpleNamespace(NNDescent=NNDescent))
-
-
-@pytest.mark.parametrize("engine", ["exact", "faiss", "pynndescent"])
-@pytest.mark.usefixtures("instant_pynndescent")
-def test_engines_agree(X, engine):
-    pytest.importorskip(engine if engine == "faiss" else "sklearn")
-    exact = find_neighbors(X, 8, engine="exact")
-    other = find_neighbors(X, 8, engine=engine)
-    assert np.mean(exact.indices == other.indices) > 0.97
-    distances, indices = other.query(X[:5] + 1e-3, 3)
-    assert distances.shape == indices.shape == (5, 3)
-    assert np.all(indices[:, 0] == np.arange(5))
-
-
-def test_faiss_neighbours_survive_pickling(X):
-    pytest.importorskip("faiss")
-    near = find_neighbors(X, 8, engine="faiss")
-    again = pickle.loads(pickle.dumps(near))
-    np.testing.assert_array_equal(again.query(X[:5], 3)[1], near.query(X[:5], 3)[1])
-
-
-def test_a_point_is_never_its_own_neighbour():
-    X = np.zeros((12, 2))
-    X[6:] = 1
-    near = find_neighbors(X, 4)
-    assert not np.any(near.indices == np.arange(12)[:, None])
-
-
-def test_large_wide_data_do_not_use_exact_search():
-    assert choose_engine(60_000, 3) == "exact"
-    assert choose_engine(5_000, 784) == "exact"
-    assert choose_engine(60_000, 784) in ("faiss", "exact")
 
 
 def test_fill_is_small_for_flat_data_and_large_for_wide_data():

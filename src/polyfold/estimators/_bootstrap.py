@@ -34,9 +34,9 @@ from polyfold.bootstrap import (
     decaying_sizes,
     fit_network,
     fit_output,
-    sorted_neighbors,
 )
 from polyfold.exceptions import DegenerateDataWarning
+from polyfold.neighbors import sorted_lists
 
 __all__ = ["MultilayerBootstrapNetwork"]
 
@@ -300,7 +300,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _lists(self, X: Any, *, reset: bool) -> NDArray:
         if reset and X.shape[0] != X.shape[1]:
             raise ValueError(f"X must be a square graph or matrix with metric='precomputed', got shape {X.shape}.")
-        return sorted_neighbors(X, drop_self=reset)
+        return sorted_lists(X, drop_self=reset)
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)

@@ -25,6 +25,7 @@ from polyfold.kernels._pointwise import (
     mean_distance_gamma,
 )
 from polyfold.kernels._registry import KERNELS, as_kernel, takes_precomputed
+from polyfold.kernels._shared_centers import SharedCenters
 from polyfold.kernels._walks import DiffusionMaps, LaplacianEigenmaps, intrinsic_dimension
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "PointFeatures",
     "Polynomial",
     "Precomputed",
+    "SharedCenters",
     "TangentAlignment",
     "as_kernel",
     "feature_operator",

@@ -237,24 +237,29 @@ def neighborhoods(kernel: Any, X: Any, *, default: int = 10) -> tuple[Any, Neigh
     Returns those rows, their neighbourhoods, and which of them every row is (None where all differ): copies of a point
     would crowd out its neighbours, and have no reason to lie apart.
     """
-    points, row_points = X, None
-    if not kernel.takes_precomputed:
-        first, row_points = distinct_rows(X)
-        points, row_points = (X, None) if len(first) == X.shape[0] else (X[first], row_points)
+    points, row_points, near = X, None, _neighborhoods(kernel, X, default)
+    if not kernel.takes_precomputed and not near.distances[:, 0].all():
+        copies = distinct_rows(X)
+        if copies is not None:
+            points, row_points = X[copies[0]], copies[1]
+            near = _neighborhoods(kernel, points, default)
+    if not near.distances.any():
+        raise ValueError(
+            f"{type(kernel).__name__} needs points at different places, got {near.n_samples} points whose "
+            f"{near.n_neighbors} nearest neighbours are all at distance zero; raise n_neighbors."
+        )
+    return points, near, row_points
+
+
+def _neighborhoods(kernel: Any, points: Any, default: int) -> Neighborhoods:
     n = points.shape[0]
     if n < 3:
         raise ValueError(
-            f"{type(kernel).__name__} needs at least 3 points at different places, got {X.shape[0]} rows at {n}; "
-            "drop duplicates, or use a kernel of two points such as 'rbf'."
+            f"{type(kernel).__name__} needs at least 3 points at different places, got {n}; drop duplicates, or use a "
+            "kernel of two points such as 'rbf'."
         )
-    k = max(1, min(default, n - 1)) if kernel.n_neighbors is None else kernel.n_neighbors
-    near = find_neighbors(points, k, engine=kernel.neighbors, n_jobs=kernel.n_jobs)
-    if not near.distances.any():
-        raise ValueError(
-            f"{type(kernel).__name__} needs points at different places, got {n} points whose {k} nearest neighbours "
-            "are all at distance zero; raise n_neighbors."
-        )
-    return points, near, row_points
+    k = min(default, n - 1) if kernel.n_neighbors is None else kernel.n_neighbors
+    return find_neighbors(points, k, engine=kernel.neighbors, n_jobs=kernel.n_jobs)
 
 
 def require_points(kernel: Any, X: Any) -> NDArray:

@@ -10,6 +10,7 @@ from polyfold.kernels._isomap import Isomap
 from polyfold.kernels._lle import LocallyLinear
 from polyfold.kernels._ltsa import TangentAlignment
 from polyfold.kernels._pointwise import CallableKernel, Cosine, Gaussian, Laplacian, Linear, Polynomial, Precomputed
+from polyfold.kernels._shared_centers import SharedCenters
 from polyfold.kernels._walks import DiffusionMaps, LaplacianEigenmaps
 
 __all__ = ["KERNELS", "as_kernel", "takes_precomputed"]
@@ -22,6 +23,7 @@ KERNELS: dict[str, type[Kernel] | type[GraphKernel]] = {
     "poly": Polynomial,
     "polynomial": Polynomial,
     "cosine": Cosine,
+    "shared_centers": SharedCenters,
     "precomputed": Precomputed,
     "laplacian_eigenmaps": LaplacianEigenmaps,
     "lle": LocallyLinear,

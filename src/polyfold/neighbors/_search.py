@@ -1,4 +1,4 @@
-"""Nearest neighbours for graph kernels: scikit-learn, any transformer of that kind, FAISS, PyNNDescent, or given."""
+"""Nearest neighbours of training points and of new ones, and the exact search for them."""
 
 from __future__ import annotations
 
@@ -9,21 +9,42 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.extmath import row_norms
 
-from polyfold._validation import check_choice, check_count, import_extra
+from polyfold._linalg import row_blocks
+from polyfold._validation import check_choice, check_count, sum_duplicates
 
-__all__ = ["ENGINES", "Neighborhoods", "choose_engine", "find_neighbors"]
+__all__ = [
+    "ENGINES",
+    "Exact",
+    "Frame",
+    "Neighborhoods",
+    "Search",
+    "choose_engine",
+    "find_neighbors",
+    "make_search",
+    "without_self",
+]
 
+# Searches by name; the file of each adds its own.
+SEARCHES: dict[str, Any] = {}
 ENGINES = ("auto", "exact", "faiss", "pynndescent", "precomputed")
 # Above this many rows, and more columns than a tree can use, exact search costs more than all the rest.
 _EXACT_ROWS = 20_000
 _TREE_COLUMNS = 15
+# Rows that tell where the data are, and how far apart.
+_FRAME_ROWS = 2001
+# Sums of squares stay finite for entries up to 2 to this power, in single and in double precision.
+_LARGEST = {4: 55, 8: 500}
 
 
-class _Search(Protocol):
-    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]: ...
+class Search(Protocol):
+    """Search among the rows it was built from."""
+
+    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the `k` nearest rows of every row of `X`, nearest first, shape (n, k)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -35,7 +56,7 @@ class Neighborhoods:
 
     distances: NDArray
     indices: NDArray
-    search: _Search
+    search: Search
 
     @property
     def n_samples(self) -> int:
@@ -49,8 +70,7 @@ class Neighborhoods:
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest training points of new rows, shape (n, k)."""
-        distances, indices = self.search.query(X, min(k, self.n_samples))
-        return np.asarray(distances, dtype=np.float64), np.asarray(indices, dtype=np.intp)
+        return _in_order(*self.search.query(X, min(k, self.n_samples)))
 
     def graph(self) -> Any:
         """Return the directed graph of distances as a sparse (n, n) matrix; zeros of duplicates are kept."""
@@ -62,9 +82,11 @@ class Neighborhoods:
 def find_neighbors(X: Any, n_neighbors: int, *, engine: Any = "auto", n_jobs: int | None = None) -> Neighborhoods:
     """Find the neighbourhoods of the rows of `X`.
 
+    Moving all points, or multiplying them by a power of two, changes nothing but the unit of the distances.
+
     Parameters
     ----------
-    X : array-like of shape (n, n_features), or distances where ``engine="precomputed"``
+    X : {array-like, sparse matrix} of shape (n, n_features), or distances where ``engine="precomputed"``
     n_neighbors : int
         At most n - 1.
     engine : str or transformer, default="auto"
@@ -77,144 +99,140 @@ def find_neighbors(X: Any, n_neighbors: int, *, engine: Any = "auto", n_jobs: in
     )
     if isinstance(engine, str):
         check_choice("neighbors", engine, ENGINES)
-        search = _BUILDERS[choose_engine(*X.shape) if engine == "auto" else engine](X, n_jobs)
-    else:
-        search = _GivenTransformer(clone(engine).fit(X))
-    if isinstance(search, _Distances):
-        return Neighborhoods(*search.neighbors(k), search)
-    return Neighborhoods(*_without_self(*search.query(X, k + 1)), search)
+        engine = choose_engine(*X.shape, sparse=sp.issparse(X)) if engine == "auto" else engine
+    search = make_search(engine, X, n_jobs)
+    if hasattr(search, "of_training"):
+        return Neighborhoods(*_in_order(*search.of_training(X, k)), search)
+    return Neighborhoods(*_in_order(*without_self(*search.query(X, k + 1))), search)
 
 
-def choose_engine(n_samples: int, n_features: int) -> str:
-    """Resolve ``neighbors="auto"``: exact, or above 20,000 rows an index that does not grow quadratically."""
-    if n_samples <= _EXACT_ROWS or n_features <= _TREE_COLUMNS:
-        return "exact"
+def make_search(engine: Any, X: Any, n_jobs: int | None = None) -> Any:
+    """Index the rows of `X` by an engine's name, or by a copy of a transformer of neighbours."""
+    if isinstance(engine, str):
+        return SEARCHES[engine](X, n_jobs)
+    return SEARCHES["transformer"](X, n_jobs, engine)
+
+
+def choose_engine(n_samples: int, n_features: int, *, sparse: bool = False, approximate: bool = True) -> str:
+    """Return what "auto" stands for: an approximate index where exact search would be slow, if FAISS is there.
+
+    Without `approximate`, what answers exactly: FAISS's flat index ("flat"), or scikit-learn ("exact").
+    """
     # PyNNDescent compiles for a minute before its first search, so it has to be asked for.
-    return "faiss" if importlib.util.find_spec("faiss") is not None else "exact"
+    if sparse or importlib.util.find_spec("faiss") is None:
+        return "exact"
+    if not approximate:
+        return "flat"
+    return "exact" if n_samples <= _EXACT_ROWS or n_features <= _TREE_COLUMNS else "faiss"
 
 
-def _without_self(distances: NDArray, indices: NDArray) -> tuple[NDArray, NDArray]:
+def without_self(distances: NDArray, indices: NDArray) -> tuple[NDArray, NDArray]:
     """Drop every point from its own list; where it is absent (duplicates, approximate search), drop the last."""
     n, k = indices.shape
     own = indices == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
     # A point listed twice by an approximate index loses only its first mention.
-    own &= np.cumsum(own, axis=1) == 1
-    keep = ~own
-    shape = (n, k - 1)
-    return distances[keep].reshape(shape).astype(np.float64), indices[keep].reshape(shape).astype(np.intp)
+    keep = ~(own & (np.cumsum(own, axis=1) == 1))
+    return distances[keep].reshape(n, k - 1), indices[keep].reshape(n, k - 1)
 
 
-class _Exact:
-    def __init__(self, X: Any, n_jobs: int | None):
-        self.nearest = NearestNeighbors(n_jobs=n_jobs).fit(X)
+def _in_order(distances: NDArray, indices: NDArray) -> tuple[NDArray, NDArray]:
+    """Sort every list by distance, then by index."""
+    order = np.lexsort((indices, distances), axis=1)
+    distances, indices = (np.take_along_axis(a, order, axis=1) for a in (distances, indices))
+    return distances.astype(np.float64, copy=False), indices.astype(np.intp, copy=False)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where the data are and how large: rows are moved to the origin and divided by a power of two.
+
+    Distances from matrix products lose their digits away from the origin, and single precision its range away from
+    one. Medians of a sample decide, so that a single outlier does not push all others together.
+    """
+
+    origin: NDArray | None  # (d,), divided by the scale already; None for sparse rows
+    scale: float
+    dtype: Any
+
+    @classmethod
+    def of(cls, X: Any) -> Frame:
+        """Measure the rows of `X`."""
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        rows = X[:: -(-X.shape[0] // _FRAME_ROWS)]
+        if sp.issparse(X):
+            return cls(None, _power_of_two(abs(rows).max(axis=1).toarray().ravel()), dtype)
+        rows = rows.astype(np.float64)
+        # The larger of all entries first: differences of the very largest numbers would overflow.
+        first = _power_of_two(np.abs(rows).max(axis=1))
+        origin = np.median(rows / first, axis=0)
+        spread = np.abs(rows / first - origin).max(axis=1)
+        if not spread.any():
+            spread = np.array([np.abs(block / first - origin).max() for block in _blocks(X)])
+        scale = _power_of_two(spread)
+        return cls(origin / scale, first * scale, dtype)
+
+    def apply(self, X: Any) -> Any:
+        """Return the rows of `X` moved and scaled, in the type of the training rows."""
+        if self.origin is None:
+            return sum_duplicates(sp.csr_array(X)).astype(self.dtype) * self.dtype(1 / self.scale)
+        X = X.toarray() if sp.issparse(X) else X
+        out = np.empty(X.shape, dtype=self.dtype)
+        for rows in row_blocks(*X.shape):
+            block = X[rows].astype(np.float64) / self.scale - self.origin
+            out[rows] = self._bounded(block)
+        return out
+
+    def _bounded(self, block: NDArray) -> NDArray:
+        limit = 2.0 ** _LARGEST[np.dtype(self.dtype).itemsize]
+        size = np.abs(block).max(initial=0.0)
+        if not size <= limit:
+            raise ValueError(
+                f"X must lie within {limit:.3g} times the typical distance of its rows, {self.scale:.3g}, for squared "
+                f"distances in {np.dtype(self.dtype)} to be finite, got an entry {size:.3g} times as far out; drop "
+                "such rows or rescale their columns."
+            )
+        return block
+
+
+def _blocks(X: NDArray) -> Any:
+    return (X[rows].astype(np.float64) for rows in row_blocks(*X.shape))
+
+
+def _power_of_two(sizes: NDArray) -> float:
+    """Power of two near the median of the positive sizes; dividing by it changes no digit."""
+    positive = sizes[sizes > 0]
+    return float(2.0 ** np.frexp(np.median(positive))[1]) if len(positive) else 1.0
+
+
+class Exact:
+    """scikit-learn's trees for few columns, its brute force for many; distances are then taken from differences."""
+
+    def __init__(self, X: Any, n_jobs: int | None = None):
+        if sp.issparse(X):
+            X = sum_duplicates(sp.csr_array(X))
+            # Beyond this share of entries the dense matrix is the smaller one, and can be moved to the origin.
+            X = X.toarray() if X.nnz > 0.67 * X.shape[0] * X.shape[1] else X
+        self.frame = Frame.of(X)
+        self.nearest = NearestNeighbors(n_jobs=n_jobs).fit(self.frame.apply(X))
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
-        return self.nearest.kneighbors(X, n_neighbors=k)
-
-
-class _Faiss:
-    """FAISS's graph index (HNSW): exact search would be quadratic there, too."""
-
-    def __init__(self, X: Any, n_jobs: int | None):
-        faiss = import_extra("faiss", "faiss")
-        rows = np.ascontiguousarray(X, dtype=np.float32)
-        self.index: Any = faiss.IndexHNSWFlat(rows.shape[1], 16)
-        self.index.hnsw.efConstruction = 60
-        self.index.add(rows)
-
-    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
-        self.index.hnsw.efSearch = max(48, 2 * k)
-        squared, indices = self.index.search(np.ascontiguousarray(X, dtype=np.float32), k)
-        return np.sqrt(np.maximum(squared, 0.0)), indices
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"index": import_extra("faiss", "faiss").serialize_index(self.index)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.index = import_extra("faiss", "faiss").deserialize_index(state["index"])
-
-
-class _PyNNDescent:
-    def __init__(self, X: Any, n_jobs: int | None):
-        pynndescent = import_extra("pynndescent", "test")
-        self.index = pynndescent.NNDescent(X, n_neighbors=30, random_state=0, n_jobs=n_jobs)
-        self.index.prepare()
-
-    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
-        indices, distances = self.index.query(X, k=k)
+        """Return distances and indices of the `k` nearest rows, shape (n, k)."""
+        rows = self.frame.apply(X)
+        indices = self.nearest.kneighbors(rows, n_neighbors=k, return_distance=False)
+        distances = self.frame.scale * _paired_distances(rows, self.nearest._fit_X, indices)
         return distances, indices
 
 
-class _GivenTransformer:
-    """Any object with scikit-learn's `KNeighborsTransformer` interface."""
-
-    def __init__(self, transformer: Any):
-        self.transformer = transformer
-
-    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
-        if hasattr(self.transformer, "kneighbors"):
-            return self.transformer.kneighbors(X, n_neighbors=k)
-        return _rows_of_graph(self.transformer.transform(X), k)
+SEARCHES["exact"] = Exact
 
 
-class _Distances:
-    """Distances given as a matrix: dense (n, n), or sparse with the known neighbours of each row."""
-
-    def __init__(self, X: Any, n_jobs: int | None):
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(f"neighbors='precomputed' needs square distances (n, n), got shape {X.shape}.")
-        self.distances = X
-
-    def neighbors(self, k: int) -> tuple[NDArray, NDArray]:
-        if sp.issparse(self.distances):
-            return _rows_of_graph(_off_diagonal(sp.csr_array(self.distances)), k)
-        masked = np.array(self.distances, dtype=np.float64)
-        np.fill_diagonal(masked, np.inf)
-        return _smallest(masked, k)
-
-    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
-        return _rows_of_graph(sp.csr_array(X), k) if sp.issparse(X) else _smallest(np.asarray(X, dtype=np.float64), k)
-
-
-def _off_diagonal(graph: Any) -> Any:
-    coo = graph.tocoo()
-    keep = coo.coords[0] != coo.coords[1]
-    rows, columns = coo.coords[0][keep], coo.coords[1][keep]
-    return sp.csr_array((coo.data[keep], (rows, columns)), shape=graph.shape)
-
-
-def _smallest(distances: NDArray, k: int) -> tuple[NDArray, NDArray]:
-    part = np.argpartition(distances, k - 1, axis=1)[:, :k]
-    order = np.argsort(np.take_along_axis(distances, part, axis=1), axis=1, kind="stable")
-    indices = np.take_along_axis(part, order, axis=1)
-    return np.take_along_axis(distances, indices, axis=1), indices
-
-
-def _rows_of_graph(graph: Any, k: int) -> tuple[NDArray, NDArray]:
-    """Take the `k` smallest stored distances of every row."""
-    graph = sp.csr_array(graph)
-    counts = np.diff(graph.indptr)
-    if counts.min() < k:
-        raise ValueError(
-            f"the neighbour graph must hold at least {k} neighbours of every row, got {counts.min()}; "
-            "build it with more neighbours, or lower n_neighbors."
-        )
-    row = np.repeat(np.arange(graph.shape[0]), counts)
-    order = np.lexsort((graph.data, row))
-    first = graph.indptr[:-1, None] + np.arange(k)[None, :]
-    chosen = order[first]
-    return graph.data[chosen].astype(np.float64), graph.indices[chosen].astype(np.intp)
-
-
-_BUILDERS = {"exact": _Exact, "faiss": _Faiss, "pynndescent": _PyNNDescent, "precomputed": _Distances}
-
-
-def distinct_rows(X):
-    """Temporary."""
-    A = X.toarray() if sp.issparse(X) else np.asarray(X)
-    _, first, inverse = np.unique(A + 0.0, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return first[order], place[inverse.ravel()]
+def _paired_distances(X: Any, Y: Any, indices: NDArray) -> NDArray:
+    """Distance of every row of `X` to its own list of rows of `Y`, by differences: copies are at zero."""
+    n, k = indices.shape
+    out = np.empty((n, k))
+    for rows in row_blocks(n, k * X.shape[1]) if not sp.issparse(X) else row_blocks(n, k):
+        block = np.arange(n)[rows]
+        difference = X[np.repeat(block, k)] - Y[indices[rows].ravel()]
+        out[rows] = row_norms(difference).reshape(-1, k)
+    return out

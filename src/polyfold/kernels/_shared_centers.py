@@ -6,17 +6,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from polyfold._files import fingerprint
-from polyfold._validation import check_count
-from polyfold.bootstrap._choose import choose_bottom
-from polyfold.bootstrap._draws import decaying_sizes
-from polyfold.bootstrap._matching import shared_centers
-from polyfold.bootstrap._network import fit_network
-from polyfold.kernels import Kernel
+from polyfold._running import n_threads
+from polyfold._validation import check_count, check_range, draw_seed, own_rows, sum_duplicates
+from polyfold.bootstrap import choose_bottom, decaying_sizes, fit_network, shared_centers
+from polyfold.kernels._base import Kernel
+from polyfold.neighbors import KnownRows
 
 __all__ = ["SharedCenters"]
 
@@ -46,7 +42,7 @@ class SharedCenters(Kernel):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from polyfold.bootstrap import SharedCenters
+    >>> from polyfold.kernels import SharedCenters
     >>> X = load_iris().data
     >>> kernel = SharedCenters(n_classes=3, n_clusterings=50).resolve(X)
     >>> kernel(X[:2], X[:2]).diagonal()
@@ -80,12 +76,12 @@ class SharedCenters(Kernel):
 
     def _resolve(self, X: Any) -> None:
         """Fit the network whose codes are compared."""
-        X = _rows(X)
+        X = own_rows(_rows(X), X)
         n = X.shape[0]
         share = self.first_layer < 1
         first = int(self.first_layer * n) if share else check_count("first_layer", self.first_layer, maximum=n - 1)
         sizes = decaying_sizes(max(1, first), self.decay, self.n_classes)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = draw_seed(self.random_state)
         bottom = choose_bottom(
             X, metric=self.metric, neighbors=self.neighbors, n_centers=sizes[0], reconstruction=0.0, seed=seed
         )
@@ -97,35 +93,40 @@ class SharedCenters(Kernel):
             feature_fraction=self.feature_fraction,
             reconstruction=0.0,
             seed=seed,
-            n_jobs=effective_n_jobs(self.n_jobs),
+            n_jobs=n_threads(self.n_jobs),
         )
+        self._known = KnownRows(bottom.X)
 
     def __call__(self, X: Any, Y: Any) -> NDArray:
         """Return the shares of all pairs of rows, shape (n, m)."""
         left = self._codes(X)
-        right = left if Y is X else self._remembered_codes(Y)
+        right = left if Y is X else self._codes(Y)
         return shared_centers(left, right) / self.n_clusterings
 
-    def _remembered_codes(self, Y: Any) -> NDArray:
-        """Codes of `Y`, kept from the last call: solvers compare block after block with the same rows."""
-        key = fingerprint(_rows(Y))
-        if getattr(self, "_last", (None, None))[0] != key:
-            self._last = (key, self._codes(Y))
-        return self._last[1]
-
     def _codes(self, X: Any) -> NDArray:
+        """Codes of rows, (V, n): training rows, such as landmarks, have theirs from the fit."""
         if not hasattr(self, "network_"):
             raise ValueError("SharedCenters depends on all of the data; call resolve(X) before evaluating it.")
-        network = self.network_
+        known, network = self._known, self.network_
+        X = _rows(X)
+        if X.shape[1] != known.rows.shape[1]:
+            raise ValueError(f"X must have the {known.rows.shape[1]} columns of the training rows, got {X.shape[1]}.")
+        if not sp.issparse(known.rows):
+            X = X.toarray() if sp.issparse(X) else X
         level = range(len(network.sizes))[self.layer]
-        rows = _rows(X)
-        if rows is getattr(network.bottom, "X", None):
-            return network.codes[level]
-        return network.encode(rows, level, n_jobs=effective_n_jobs(self.n_jobs))
+        place = known.find(X)
+        codes = network.codes[level][:, place]
+        new = np.flatnonzero(place < 0)
+        if len(new):
+            codes[:, new] = network.encode(X[new], level, n_jobs=n_threads(self.n_jobs))
+        return codes
 
 
 def _rows(X: Any) -> Any:
     if sp.issparse(X):
-        return sp.csr_array(X)
-    X = np.asarray(X)
-    return np.ascontiguousarray(X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64))
+        X = sum_duplicates(sp.csr_array(X))
+    else:
+        X = np.asarray(X)
+        X = np.ascontiguousarray(X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64))
+    check_range(X)
+    return X

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 from polyfold import KernelEmbedding, ModularKernelPCA, MultilayerBootstrapNetwork
-from polyfold.bootstrap import SharedCenters
+from polyfold.kernels import SharedCenters, as_kernel
 
 
 @pytest.fixture
@@ -29,6 +30,44 @@ def test_changed_rows_are_not_mistaken_for_remembered_ones(iris):
     Y[:] = X[100:110]
     np.testing.assert_array_equal(kernel(X[:3], Y), kernel(X[:3], X[100:110]))
     assert not np.array_equal(before, kernel(X[:3], Y))
+
+
+@pytest.mark.parametrize("form", [np.array, sp.csr_array])
+def test_training_rows_overwritten_after_the_fit_change_nothing(form, iris):
+    X = form(iris)
+    kernel = SharedCenters(n_classes=3, n_clusterings=40).resolve(X)
+    points = form(iris[::7] + 0.05)
+    before = kernel(points, form(iris))
+    (X.data if sp.issparse(X) else X)[:] = 1.0
+    np.testing.assert_array_equal(kernel(points, form(iris)), before)
+
+
+def test_training_rows_are_recognised_and_not_searched_again(iris, monkeypatch):
+    kernel = SharedCenters(n_classes=3, n_clusterings=40).resolve(iris)
+    asked = []
+    encode = type(kernel.network_).encode
+    monkeypatch.setattr(
+        type(kernel.network_), "encode", lambda self, X, *a, **k: asked.append(len(X)) or encode(self, X, *a, **k)
+    )
+    mixed = np.concatenate([iris[::10], iris[:4] + 0.01])
+    K = kernel(mixed, iris.copy())
+    assert asked == [4]
+    np.testing.assert_array_equal(K[:15], kernel(iris, iris)[::10])
+
+
+def test_rows_of_another_width_are_refused(iris):
+    kernel = SharedCenters(n_classes=3, n_clusterings=40).resolve(iris)
+    with pytest.raises(ValueError, match="X must have the 4 columns of the training rows, got 3"):
+        kernel(iris[:, :3], iris)
+
+
+def test_dense_and_sparse_rows_have_the_same_codes(iris):
+    kernel = SharedCenters(n_classes=3, n_clusterings=40).resolve(iris)
+    np.testing.assert_array_equal(kernel(sp.csr_array(iris[:5]), iris), kernel(iris[:5], iris))
+
+
+def test_it_has_a_name():
+    assert isinstance(as_kernel("shared_centers"), SharedCenters)
 
 
 def test_layers_can_be_chosen_and_data_are_needed(iris):
