@@ -9,10 +9,10 @@ import importlib
 from typing import Any
 
 from polyfold.training._architecture import MLP
-from polyfold.training._options import Plan, Training
+from polyfold.training._options import Training
 from polyfold.training._scaling import Scaling
 
-__all__ = ["MLP", "Plan", "Scaling", "Training"]
+__all__ = ["MLP", "Scaling", "Training"]
 
 _TORCH = {
     "_checkpoint": ["Checkpoint"],
