@@ -30,6 +30,7 @@ from polyfold.spectra import EIGEN_SOLVERS, make_solver, spectrum_of
 __all__ = ["NonRedundantEmbedding"]
 
 _QUERIES = 500
+_FEW_ROWS = 2000
 # Landmarks and directions of a kernel of two points that the sequence may combine.
 _RANK = 500
 
@@ -155,8 +156,9 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         -------
         self : object
         """
-        with blas_threads(self.n_jobs):
-            rows = self._validate(X, reset=True, minimum=3)
+        rows = self._validate(X, reset=True, minimum=3)
+        # Waking threads for matrices this small takes ten times as long as multiplying them.
+        with blas_threads(1 if self.n_jobs is None and rows.shape[0] <= _FEW_ROWS else self.n_jobs):
             count, alpha = self._check_parameters(rows.shape[0])
             seed = draw_seed(self.random_state)
             settings = Settings(self.smoother, self.rank_cut, self.solver == "dense", seed)

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.extmath import safe_sparse_dot
 
 from polyfold._linalg import inverse_square_root
-from polyfold.kernels._operator import Operator
+from polyfold.kernels._operator import Operator, takes_distances
 
 __all__ = [
     "FourierFeatures",
@@ -122,7 +122,7 @@ class GraphKernel(BaseEstimator, ABC):
     @property
     def takes_precomputed(self) -> bool:
         """Whether `X` holds distances, pairs of points."""
-        return isinstance(self.neighbors, str) and self.neighbors == "precomputed"
+        return takes_distances(self)
 
     @abstractmethod
     def operator_on(self, X: Any) -> Operator:

@@ -45,6 +45,7 @@ __all__ = [
     "neighborhoods",
     "require_points",
     "sparse_rows",
+    "takes_distances",
 ]
 
 _MATCH = 1e-6
@@ -101,13 +102,15 @@ class Operator:
     weights : ndarray of shape (N,)
         The measure w.
     matrix : (N, N) ndarray or sparse matrix
-        Or else ``factor``, of shape (N, m): the matrix is then C Cᵀ and never formed.
+    factor : ndarray of shape (N, m)
+        C, in place of a matrix: that is then C Cᵀ and never formed.
     measure : ndarray of shape (N,)
         m, how much each point counts in regressions.
     components : ndarray of shape (N,)
         Numbers of the connected components.
     cost : sparse matrix, optional
-        What the method minimises; ``matrix`` is flip · I − cost.
+    flip : float
+        What the method minimises, and the number with which ``matrix`` is flip · I − cost.
     steps : int
         The operator is this power of ``matrix``: a walk of several steps.
     power : int
@@ -238,7 +241,7 @@ def neighborhoods(kernel: Any, X: Any, *, default: int = 10) -> tuple[Any, Neigh
     would crowd out its neighbours, and have no reason to lie apart.
     """
     points, row_points, near = X, None, _neighborhoods(kernel, X, default)
-    if not kernel.takes_precomputed and not near.distances[:, 0].all():
+    if not takes_distances(kernel) and not near.distances[:, 0].all():
         copies = distinct_rows(X)
         if copies is not None:
             points, row_points = X[copies[0]], copies[1]
@@ -262,9 +265,14 @@ def _neighborhoods(kernel: Any, points: Any, default: int) -> Neighborhoods:
     return find_neighbors(points, k, engine=kernel.neighbors, n_jobs=kernel.n_jobs)
 
 
+def takes_distances(kernel: Any) -> bool:
+    """Whether the rows given to a graph kernel are distances."""
+    return isinstance(kernel.neighbors, str) and kernel.neighbors == "precomputed"
+
+
 def require_points(kernel: Any, X: Any) -> NDArray:
     """Return `X` as an array, or explain why this kernel cannot do without points."""
-    if kernel.takes_precomputed:
+    if takes_distances(kernel):
         raise ValueError(
             f"{type(kernel).__name__} needs the points themselves, so neighbors='precomputed' is not possible; pass "
             "X and, to bring your own graph, a transformer as neighbors."
