@@ -327,6 +327,17 @@ def test_bad_values_are_refused(digits, value):
         fitted(X)
 
 
+@pytest.mark.parametrize("estimator", [ModularAutoencoder(2, 2), BaggingAutoencoder(2, 2)], ids=lambda e: str(e)[:7])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_values_too_large_to_square_are_refused(digits, estimator, form):
+    X = digits.copy()
+    X[3, 4] = -1e200
+    with pytest.raises(
+        ValueError, match=r"X must hold values of magnitude <= .*, got 1e\+200; remove outliers, or div"
+    ):
+        clone(estimator).fit(form(X))
+
+
 def test_constant_data_warn_and_give_zeros():
     with pytest.warns(DegenerateDataWarning, match="0 directions"):
         model = fitted(np.ones((5, 3)))

@@ -9,7 +9,7 @@ from polyfold.modular import (
     autoencoder_terms,
     bound_of,
     fit_modules,
-    score,
+    score_solution,
     spectral_loss,
     waterfill,
 )
@@ -69,7 +69,7 @@ def test_modules_as_autoencoders_have_the_same_loss():
 
 def test_scores_are_those_of_the_solution(rng):
     solution = ModularSolution(rng.standard_normal((3, 2, 6)), [9.0, 8.0], converged=False)
-    fit = score(solution, VALUES[:6], 0.5, float(np.sum(VALUES[:6] ** 2)), 1.0)
+    fit = score_solution(solution, VALUES[:6], 0.5, float(np.sum(VALUES[:6] ** 2)), 1.0)
     assert fit.loss == pytest.approx(spectral_loss(solution.factors, VALUES[:6], 0.5))
     assert (fit.curve, fit.n_iter, fit.converged) == ((9.0, 8.0), 2, False)
 

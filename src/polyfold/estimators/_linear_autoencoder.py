@@ -87,13 +87,25 @@ class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Transforme
 
     def _validate(self, X: Any, *, reset: bool, minimum: int = 1) -> Any:
         dtype = [np.float64, np.float32]
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_min_samples=minimum)
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_min_samples=minimum)
+        _check_magnitude(X)
+        return X
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _check_magnitude(X: Any) -> None:
+    """Refuse values whose squares, or sums of squares of these, leave the floating-point numbers."""
+    largest, limit = float(max(X.max(), -X.min())), 1e75 / float(np.sqrt(X.shape[0] * X.shape[1]))
+    if largest > limit:
+        raise ValueError(
+            f"X must hold values of magnitude <= {limit:.3g}, so that their squares can be summed, got {largest:.3g}; "
+            "remove outliers, or divide X by a constant."
+        )
 
 
 def _project(X: Any, origin: NDArray, weights: NDArray) -> NDArray:

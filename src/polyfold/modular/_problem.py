@@ -27,8 +27,7 @@ __all__ = [
     "as_autoencoders",
     "autoencoder_terms",
     "bound_of",
-    "modular_loss_terms",
-    "score",
+    "score_solution",
     "spectral_loss",
     "waterfill",
 ]
@@ -104,7 +103,7 @@ class ModularFit:
         return len(self.curve)
 
 
-def score(solution: ModularSolution, d: NDArray, lam: float, energy: float, unit: float) -> ModularFit:
+def score_solution(solution: ModularSolution, d: NDArray, lam: float, energy: float, unit: float) -> ModularFit:
     """Score a solution for directions `d` of a total `energy` (at least Σ d²); losses are divided by `unit`."""
     F, A = solution.factors, solution.decoders
     terms = modular_loss_terms(F, d, energy) if A is None else autoencoder_terms(A, F, d, energy)

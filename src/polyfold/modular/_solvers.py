@@ -11,7 +11,7 @@ from polyfold.modular._backfit import solve_backfit
 from polyfold.modular._closed import solve_closed
 from polyfold.modular._descent import solve_gradient
 from polyfold.modular._gradient import solve_adam, solve_stochastic
-from polyfold.modular._problem import ModularFit, score
+from polyfold.modular._problem import ModularFit, score_solution
 from polyfold.modular._sweeps import solve_sweeps
 
 __all__ = ["DATA_SOLVERS", "fit_modules"]
@@ -68,8 +68,8 @@ def fit_modules(
     """
     task = (values, n_modules, n_components, diversity, rng)
     if solver == "closed" or values.size == 0:
-        return score(solve_closed(*task), values, diversity, energy, unit)
+        return score_solution(solve_closed(*task), values, diversity, energy, unit)
     options: dict[str, Any] = {"max_iter": max_iter, "tol": tol}
     if solver in DATA_SOLVERS:
         options |= {"coordinates": coordinates, "drop": solver == "drop-module"}
-    return score(ITERATIVE[solver](*task, **options), values, diversity, energy, unit)
+    return score_solution(ITERATIVE[solver](*task, **options), values, diversity, energy, unit)
