@@ -178,7 +178,7 @@ def test_after_an_interrupted_first_fit_the_model_is_not_fitted(digits, monkeypa
     model = clone(estimator)
     if not hasattr(model, method):
         pytest.skip("does not fit in chunks")
-    for step in ("_autoencoder.fit_modules", "_bagging_autoencoder.bagged_autoencoders"):
+    for step in ("_modules.fit_modules", "_bagging_autoencoder.bagged_autoencoders"):
         monkeypatch.setattr(f"polyfold.estimators.{step}", interrupt)
     with pytest.raises(KeyboardInterrupt):
         getattr(model, method)(digits)
@@ -196,7 +196,7 @@ def test_an_interrupted_chunk_leaves_the_model_and_its_sums(digits, monkeypatch)
     model = fitted(digits[:300])
     before = model.transform(digits)
     with monkeypatch.context() as patch:
-        patch.setattr("polyfold.estimators._autoencoder.fit_modules", interrupt)
+        patch.setattr("polyfold.estimators._modules.fit_modules", interrupt)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(digits[300:])
     np.testing.assert_array_equal(model.transform(digits), before)

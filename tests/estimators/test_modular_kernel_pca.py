@@ -222,7 +222,7 @@ def interrupt(*_, **__):
     raise KeyboardInterrupt
 
 
-STEPS = ["polyfold.kernels.Gaussian.__call__", "polyfold.estimators._modular_kernel_pca.fit_modules"]
+STEPS = ["polyfold.kernels.Gaussian.__call__", "polyfold.estimators._modules.fit_modules"]
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -30,8 +30,8 @@ def test_every_solver_reports_the_same_things(solver):
     assert fit.bound <= fit.loss * (1 + 1e-12)
     assert fit.gap == pytest.approx((fit.loss - fit.bound) / fit.bound, abs=1e-12)
     assert fit.loss == pytest.approx(0.2 * fit.single + 0.8 * fit.composite)
-    assert min(fit.curve) == pytest.approx(fit.loss, rel=1e-9)
-    assert fit.n_iter == len(fit.curve)
+    assert min(fit.loss_curve) == pytest.approx(fit.loss, rel=1e-9)
+    assert fit.n_iter == len(fit.loss_curve)
     assert fit.allocation.sum() == pytest.approx(12)
 
 
@@ -41,7 +41,7 @@ def test_units_and_unknown_directions_only_shift_and_scale(solver):
     np.testing.assert_array_equal(other.factors, plain.factors)
     for name in ("single", "composite", "loss", "bound"):
         assert getattr(other, name) == pytest.approx((getattr(plain, name) + 7) / 10)
-    np.testing.assert_allclose(other.curve, (np.array(plain.curve) + 7) / 10)
+    np.testing.assert_allclose(other.loss_curve, (np.array(plain.loss_curve) + 7) / 10)
 
 
 @pytest.mark.parametrize("solver", ALL)
@@ -71,7 +71,7 @@ def test_scores_are_those_of_the_solution(rng):
     solution = ModularSolution(rng.standard_normal((3, 2, 6)), [9.0, 8.0], converged=False)
     fit = score_solution(solution, VALUES[:6], 0.5, float(np.sum(VALUES[:6] ** 2)), 1.0)
     assert fit.loss == pytest.approx(spectral_loss(solution.factors, VALUES[:6], 0.5))
-    assert (fit.curve, fit.n_iter, fit.converged) == ((9.0, 8.0), 2, False)
+    assert (fit.loss_curve, fit.n_iter, fit.converged) == ((9.0, 8.0), 2, False)
 
 
 def test_a_fit_cannot_be_changed():

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from polyfold._linalg import blas_threads
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
 from polyfold.estimators._modules import RemixMixin, is_complete
-from polyfold.modular import as_autoencoders, fit_modules
+from polyfold.modular import as_autoencoders
 from polyfold.spectra import Spectrum, linear_spectrum, update_linear_spectrum
 
 __all__ = ["ModularAutoencoder"]
@@ -174,19 +174,8 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         return self._store_spectrum(source.spectrum_)
 
     def _store_spectrum(self, spectrum: Spectrum) -> Self:
-        d, n = np.sqrt(spectrum.eigenvalues), spectrum.n_samples
-        fit = fit_modules(
-            d,
-            self.n_modules,
-            self.n_components,
-            self.diversity,
-            self._rng(),
-            energy=spectrum.trace,
-            unit=n,
-            solver=self.solver,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
+        d = np.sqrt(spectrum.eigenvalues)
+        fit = self._fit_modules(d, spectrum.trace, spectrum.n_samples, None)
         decoders, encoders = as_autoencoders(fit, d)
         basis = spectrum.readout[:, : encoders.shape[2]]
         self._warn_of_empty_columns(spectrum.rank)

@@ -103,7 +103,7 @@ def _check_magnitude(X: Any) -> None:
     largest, limit = float(max(X.max(), -X.min())), 1e75 / float(np.sqrt(X.shape[0] * X.shape[1]))
     if largest > limit:
         raise ValueError(
-            f"X must hold values of magnitude <= {limit:.3g}, so that their squares can be summed, got {largest:.3g}; "
+            f"X must hold values of magnitude <= {limit:.3g}, whose squares can be summed, got {largest:.3g}; "
             "remove outliers, or divide X by a constant."
         )
 

@@ -16,7 +16,7 @@ from polyfold._linalg import blas_threads
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.estimators._spectral import SpectralEstimator
 from polyfold.exceptions import DegenerateDataWarning
-from polyfold.modular import ModularFit
+from polyfold.modular import ModularFit, fit_modules
 from polyfold.spectra import Spectrum
 
 __all__ = ["ModularTransformer", "ModuleMixin", "RemixMixin", "is_complete"]
@@ -84,6 +84,7 @@ class RemixMixin:
     tol: float
     spectrum_: Spectrum
     _directions: Callable[[], int]  # how many a fit looks for where it does not find them all
+    _rng: Callable[[], np.random.RandomState]
 
     def remix(
         self, *, diversity: float | None = None, n_modules: int | None = None, n_components: int | None = None
@@ -136,9 +137,14 @@ class RemixMixin:
                 f"{self.n_modules * self.n_components}; fit with the new parameters."
             )
 
+    def _fit_modules(self, values: NDArray, energy: float, unit: float, coordinates: NDArray | None) -> ModularFit:
+        task = (values, self.n_modules, self.n_components, self.diversity, self._rng())
+        options: dict[str, Any] = {"solver": self.solver, "max_iter": self.max_iter, "tol": self.tol}
+        return fit_modules(*task, energy=energy, unit=unit, coordinates=coordinates, **options)
+
     def _store_fit(self, fit: ModularFit) -> None:
         self.loss_, self.loss_bound_, self.loss_gap_ = fit.loss, fit.bound, fit.gap
-        self.allocation_, self.loss_curve_, self.n_iter_ = fit.allocation, list(fit.curve), fit.n_iter
+        self.allocation_, self.loss_curve_, self.n_iter_ = fit.allocation, list(fit.loss_curve), fit.n_iter
         if not fit.converged:
             warnings.warn(
                 f"solver={self.solver!r} stopped after max_iter={self.max_iter} epochs with relative gap "
