@@ -138,7 +138,7 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         self : ModularAutoencoder
         """
         self._check_parameters()
-        X = self._validate(X, reset=True, minimum=2)
+        X = self._validate_training(X)
         self._seeds = _draw_seed(self.random_state)
         with blas_threads(self.n_jobs):
             return self._store_spectrum(linear_spectrum(X, self._directions(), self._rng()))
@@ -158,7 +158,7 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         """
         self._check_parameters()
         known: Spectrum | None = getattr(self, "spectrum_", None)
-        X = self._validate(X, reset=known is None, minimum=2 if known is None else 1)
+        X = self._validate_training(X, first=known is None)
         if known is None:
             self._seeds = _draw_seed(self.random_state)
         elif not is_complete(known):

@@ -78,7 +78,7 @@ class BaggingAutoencoder(LinearAutoencoder):
         self : BaggingAutoencoder
         """
         self._check_modules()
-        X = self._validate(X, reset=True, minimum=2)
+        X = self._validate_training(X)
         rng = check_random_state(self.random_state)
         with blas_threads(self.n_jobs):
             encoders, means, fewest = bagged_autoencoders(X, self.n_modules, self.n_components, rng)

@@ -8,12 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from polyfold._linalg import blas_threads, row_blocks
+from polyfold._linalg import blas_threads
 from polyfold.estimators._modules import ModuleMixin
 
 __all__ = ["LinearAutoencoder"]
+
+BATCH = 512  # rows moved to the mean at a time: few enough to stay in the cache
 
 
 class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -36,10 +39,14 @@ class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         M, H, D = self.encoders_.shape
-        origin, weights = self.means_.mean(axis=0), self.encoders_.reshape(M * H, D).T
+        # Rounded as X is: what the difference lacks is in the shift, which is formed in double precision.
+        origin = (np.zeros(D) if sp.issparse(X) else self.means_.mean(axis=0)).astype(X.dtype)
+        weights = self.encoders_.reshape(M * H, D).T
         shift = np.einsum("mhd,md->mh", self.encoders_, self.means_ - origin).ravel()
         with blas_threads(self.n_jobs):
-            return _project(X, origin, weights.astype(X.dtype, copy=False)) - shift.astype(X.dtype)
+            Z = _project(X, origin, weights.astype(X.dtype, copy=False))
+        Z -= shift.astype(X.dtype)
+        return Z
 
     def inverse_transform(self, Z: Any) -> NDArray:
         """Return the ensemble's reconstruction: the mean over the modules.
@@ -85,9 +92,12 @@ class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         self.encoders_, self.decoders_, self.means_ = encoders, decoders, means
         self._module_shape = encoders.shape[:2]
 
-    def _validate(self, X: Any, *, reset: bool, minimum: int = 1) -> Any:
-        dtype = [np.float64, np.float32]
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_min_samples=minimum)
+    def _validate(self, X: Any, *, reset: bool) -> Any:
+        dtype, minimum = [np.float64, np.float32], 2 if reset else 1
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_min_samples=minimum)
+
+    def _validate_training(self, X: Any, *, first: bool = True) -> Any:
+        X = self._validate(X, reset=first)
         _check_magnitude(X)
         return X
 
@@ -109,10 +119,10 @@ def _check_magnitude(X: Any) -> None:
 
 
 def _project(X: Any, origin: NDArray, weights: NDArray) -> NDArray:
-    """Return (X - origin) @ weights; dense rows are moved first, in double precision: a large mean costs no digits."""
-    if sp.issparse(X):
-        return np.asarray(X @ weights) - (origin @ weights).astype(X.dtype)
+    """Return (X - origin) @ weights; rows are moved before they are summed: a large mean costs no digits."""
+    if not origin.any():
+        return np.asarray(X @ weights)
     Z = np.empty((X.shape[0], weights.shape[1]), dtype=X.dtype)
-    for rows in row_blocks(*X.shape):
-        np.matmul((X[rows] - origin).astype(X.dtype, copy=False), weights, out=Z[rows])
+    for rows in gen_batches(X.shape[0], BATCH):
+        np.matmul(X[rows] - origin, weights, out=Z[rows])
     return Z
