@@ -142,10 +142,10 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
                 f"remix needs a solver that works on the spectrum alone ('closed', 'mbm' or 'adam'), "
                 f"got solver={self.solver!r}; set the solver and fit, or call fit with the new parameters."
             )
-        if hasattr(source, "_builder"):  # all directions up to `rank` are known
-            self._builder = source._builder.copy()
-        else:
+        if source._builder is None:
             self._check_enough_directions(source)
+        else:  # all directions up to `rank` are known
+            self._builder = source._builder.copy()
         return self._store_spectrum(source.spectrum_, None)
 
     def _check_incremental(self) -> bool:

@@ -26,7 +26,7 @@ CARRIED = ("n_features_in_", "feature_names_in_", "_seeds")  # what a remixed mo
 
 def is_complete(spectrum: Spectrum) -> bool:
     """Whether the known directions hold all there is; not where the whole is not known."""
-    return bool(spectrum.trace - spectrum.eigenvalues.sum() <= 1e-9 * spectrum.trace)
+    return bool(spectrum.trace - spectrum.eigenvalues.sum() <= 1e-8 * spectrum.trace)
 
 
 class ModuleMixin:

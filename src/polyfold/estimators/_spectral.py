@@ -31,6 +31,7 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     rank: int
     random_state: Any
     n_jobs: int | None
+    _builder: SpectrumBuilder | None = None  # what `partial_fit` goes on from
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`.
@@ -48,12 +49,10 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         X = self._validate(X, reset=True)
         self._check_parameters()
-        self.__dict__.pop("_builder", None)  # `fit` starts afresh, also where it fails
         with blas_threads(self.n_jobs):
             spectrum, builder = self._build(X)
             self._store_spectrum(spectrum, X)
-        if builder is not None:
-            self._builder = builder
+        self._builder = builder
         return self
 
     @available_if(_fits_in_chunks)
@@ -70,11 +69,11 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         self : object
         """
-        first = not hasattr(self, "_builder")
+        first = self._builder is None
         X = self._validate(X, reset=first, minimum=2 if first else 1)
         self._check_parameters()
         # A copy takes the rows: a chunk that fails must not leave half of itself in the sums.
-        builder = self._new_builder() if first else self._builder.copy()
+        builder = self._new_builder() if self._builder is None else self._builder.copy()
         with blas_threads(self.n_jobs):
             self._store_spectrum(builder.add(X).spectrum(), X)
         self._builder = builder
