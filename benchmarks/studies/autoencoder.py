@@ -39,7 +39,7 @@ from polyfold.modular import (
     ModularSolution,
     autoencoder_terms,
     descent_gradient,
-    score,
+    score_solution,
     solve_backfit,
     solve_closed,
 )
@@ -141,7 +141,7 @@ def directions(X: np.ndarray) -> Spectrum:
 def mean_loss(X: np.ndarray, solution: ModularSolution, lam: float) -> float:
     """Return E_λ of a solution."""
     spectrum = directions(X)
-    return score(solution, np.sqrt(spectrum.eigenvalues), lam, spectrum.trace, len(X)).loss
+    return score_solution(solution, np.sqrt(spectrum.eigenvalues), lam, spectrum.trace, len(X)).loss
 
 
 def descent_epochs(X: np.ndarray, lam: float, seed: int, most: int = 20_000) -> tuple[int, float, float, float]:

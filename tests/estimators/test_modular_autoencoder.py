@@ -178,7 +178,7 @@ def test_after_an_interrupted_first_fit_the_model_is_not_fitted(digits, monkeypa
     model = clone(estimator)
     if not hasattr(model, method):
         pytest.skip("does not fit in chunks")
-    for step in ("_autoencoder.fit_modules", "_bagging_autoencoder.bagged_autoencoders"):
+    for step in ("_modules.score_solution", "_bagging_autoencoder.bagged_autoencoders"):
         monkeypatch.setattr(f"polyfold.estimators.{step}", interrupt)
     with pytest.raises(KeyboardInterrupt):
         getattr(model, method)(digits)
@@ -196,7 +196,7 @@ def test_an_interrupted_chunk_leaves_the_model_and_its_sums(digits, monkeypatch)
     model = fitted(digits[:300])
     before = model.transform(digits)
     with monkeypatch.context() as patch:
-        patch.setattr("polyfold.estimators._autoencoder.fit_modules", interrupt)
+        patch.setattr("polyfold.estimators._modules.score_solution", interrupt)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(digits[300:])
     np.testing.assert_array_equal(model.transform(digits), before)
@@ -325,6 +325,15 @@ def test_bad_values_are_refused(digits, value):
     X[3, 4] = value
     with pytest.raises(ValueError, match="contains"):
         fitted(X)
+
+
+@pytest.mark.parametrize("estimator", [ModularAutoencoder(2, 2), BaggingAutoencoder(2, 2)], ids=lambda e: str(e)[:7])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_values_too_large_to_square_are_refused(digits, estimator, form):
+    X = digits.copy()
+    X[3, 4] = -1e200
+    with pytest.raises(ValueError, match=r"X must have magnitudes <= .*, got 1e\+200; remove outliers, or div"):
+        clone(estimator).fit(form(X))
 
 
 def test_constant_data_warn_and_give_zeros():

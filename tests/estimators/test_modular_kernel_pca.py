@@ -109,7 +109,9 @@ def test_remix_beyond_the_directions_found_is_refused(kernel, blobs):
     fitted = model(kernel=kernel, n_modules=3, n_components=2).fit(X)
     with pytest.raises(ValueError, match=r"n_modules \* n_components must be <= 6, .* got 20; fit with the new param"):
         fitted.remix(n_modules=10)
-    assert fitted.remix(n_modules=2).components_.shape == (2, 2, 4)
+    fewer = fitted.remix(n_modules=2)
+    assert fewer.components_.shape == (2, 2, 4)
+    assert fewer.remix(n_modules=3).components_.shape == (3, 2, 6)
 
 
 def test_remix_of_all_directions_there_are_is_not_refused(blobs):
@@ -222,7 +224,7 @@ def interrupt(*_, **__):
     raise KeyboardInterrupt
 
 
-STEPS = ["polyfold.kernels.Gaussian.__call__", "polyfold.estimators._modular_kernel_pca.fit_modules"]
+STEPS = ["polyfold.kernels.Gaussian.__call__", "polyfold.estimators._modules.score_solution"]
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -234,6 +236,7 @@ def test_interrupting_a_fit_leaves_the_old_model(step, blobs, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             fitted.fit(2 * blobs + 1)
     np.testing.assert_array_equal(fitted.transform(blobs), before)
+    assert fitted.partial_fit(blobs[:10]).spectrum_.n_samples == 100
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from polyfold.modular import (
+    SOLVERS,
     as_autoencoders,
     autoencoder_terms,
     bound_of,
     descent_gradient,
-    fit_modules,
+    score_solution,
     solve_backfit,
     solve_gradient,
     waterfill,
@@ -31,9 +32,8 @@ def loss(A, B, d, lam):
 
 def solved(d, m, h, lam, solver="closed", **options):
     """Decoders and encoders of a solver."""
-    energy = float(np.sum(d**2))
-    fit = fit_modules(d, m, h, lam, np.random.RandomState(0), energy=energy, unit=1, solver=solver, **options)
-    return as_autoencoders(fit, d)
+    solution = SOLVERS[solver](d, m, h, lam, np.random.RandomState(0), **options)
+    return as_autoencoders(score_solution(solution, d, lam, float(np.sum(d**2)), 1.0), d)
 
 
 def data_with(d):

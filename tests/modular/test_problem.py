@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from polyfold.modular import (
+    SOLVERS,
     ModularSolution,
     as_autoencoders,
     autoencoder_terms,
     bound_of,
-    fit_modules,
-    score,
+    score_solution,
     spectral_loss,
     waterfill,
 )
@@ -18,9 +18,10 @@ VALUES = 0.85 ** np.arange(30)
 ALL = ["closed", "mbm", "adam", "backfit", "gradient"]
 
 
-def fitted(d=VALUES, M=4, H=3, lam=0.8, *, beyond=0.0, unit=1.0, **options):
-    energy = float(np.sum(d**2)) + beyond
-    return fit_modules(d, M, H, lam, np.random.RandomState(0), energy=energy, unit=unit, **options)
+def fitted(d=VALUES, M=4, H=3, lam=0.8, *, beyond=0.0, unit=1.0, solver="closed", **options):
+    options = {} if solver == "closed" else options
+    solution = SOLVERS[solver](d, M, H, lam, np.random.RandomState(0), **options)
+    return score_solution(solution, d, lam, float(np.sum(d**2)) + beyond, unit)
 
 
 @pytest.mark.parametrize("solver", ALL)
@@ -30,8 +31,8 @@ def test_every_solver_reports_the_same_things(solver):
     assert fit.bound <= fit.loss * (1 + 1e-12)
     assert fit.gap == pytest.approx((fit.loss - fit.bound) / fit.bound, abs=1e-12)
     assert fit.loss == pytest.approx(0.2 * fit.single + 0.8 * fit.composite)
-    assert min(fit.curve) == pytest.approx(fit.loss, rel=1e-9)
-    assert fit.n_iter == len(fit.curve)
+    assert min(fit.loss_curve) == pytest.approx(fit.loss, rel=1e-9)
+    assert fit.n_iter == len(fit.loss_curve)
     assert fit.allocation.sum() == pytest.approx(12)
 
 
@@ -41,7 +42,7 @@ def test_units_and_unknown_directions_only_shift_and_scale(solver):
     np.testing.assert_array_equal(other.factors, plain.factors)
     for name in ("single", "composite", "loss", "bound"):
         assert getattr(other, name) == pytest.approx((getattr(plain, name) + 7) / 10)
-    np.testing.assert_allclose(other.curve, (np.array(plain.curve) + 7) / 10)
+    np.testing.assert_allclose(other.loss_curve, (np.array(plain.loss_curve) + 7) / 10)
 
 
 @pytest.mark.parametrize("solver", ALL)
@@ -69,9 +70,9 @@ def test_modules_as_autoencoders_have_the_same_loss():
 
 def test_scores_are_those_of_the_solution(rng):
     solution = ModularSolution(rng.standard_normal((3, 2, 6)), [9.0, 8.0], converged=False)
-    fit = score(solution, VALUES[:6], 0.5, float(np.sum(VALUES[:6] ** 2)), 1.0)
+    fit = score_solution(solution, VALUES[:6], 0.5, float(np.sum(VALUES[:6] ** 2)), 1.0)
     assert fit.loss == pytest.approx(spectral_loss(solution.factors, VALUES[:6], 0.5))
-    assert (fit.curve, fit.n_iter, fit.converged) == ((9.0, 8.0), 2, False)
+    assert (fit.loss_curve, fit.n_iter, fit.converged) == ((9.0, 8.0), 2, False)
 
 
 def test_a_fit_cannot_be_changed():

@@ -11,7 +11,7 @@ from polyfold._validation import draw_seed, keeps_state_on_failure
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
 from polyfold.estimators._modules import RemixMixin
 from polyfold.estimators._spectral import warn_of_empty_columns
-from polyfold.modular import as_autoencoders, fit_modules
+from polyfold.modular import as_autoencoders
 from polyfold.spectra import Spectrum, linear_spectrum, update_linear_spectrum
 
 __all__ = ["ModularAutoencoder"]
@@ -139,8 +139,8 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         -------
         self : ModularAutoencoder
         """
-        X = self._validate(X, reset=True, minimum=2)
         self._check_parameters()
+        X = self._validate(X, reset=True)
         self._seeds = draw_seed(self.random_state)
         with blas_threads(self.n_jobs):
             return self._store_spectrum(linear_spectrum(X, self._directions(), self._rng()))
@@ -159,9 +159,9 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         -------
         self : ModularAutoencoder
         """
-        known: Spectrum | None = getattr(self, "spectrum_", None)
-        X = self._validate(X, reset=known is None, minimum=2 if known is None else 1)
         self._check_parameters()
+        known: Spectrum | None = getattr(self, "spectrum_", None)
+        X = self._validate(X, reset=known is None)
         if known is None:
             self._seeds = draw_seed(self.random_state)
         elif not known.is_complete:
@@ -177,19 +177,8 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         return self._store_spectrum(source.spectrum_)
 
     def _store_spectrum(self, spectrum: Spectrum) -> Self:
-        d, n = np.sqrt(spectrum.eigenvalues), spectrum.n_samples
-        fit = fit_modules(
-            d,
-            self.n_modules,
-            self.n_components,
-            self.diversity,
-            self._rng(),
-            energy=spectrum.trace,
-            unit=n,
-            solver=self.solver,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
+        d = np.sqrt(spectrum.eigenvalues)
+        fit = self._fit_modules(d, spectrum.trace, spectrum.n_samples, None)
         decoders, encoders = as_autoencoders(fit, d)
         basis = spectrum.readout[:, : encoders.shape[2]]
         warn_of_empty_columns(self.n_components, spectrum.rank)

@@ -80,8 +80,8 @@ class BaggingAutoencoder(LinearAutoencoder):
         -------
         self : BaggingAutoencoder
         """
-        X = self._validate(X, reset=True, minimum=2)
         self._check_modules()
+        X = self._validate(X, reset=True)
         rng = check_random_state(self.random_state)
         with blas_threads(self.n_jobs):
             encoders, means, fewest = bagged_autoencoders(X, self.n_modules, self.n_components, rng)

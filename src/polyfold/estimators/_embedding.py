@@ -87,7 +87,7 @@ class KernelEmbedding(SpectralEstimator):
             return self.spectrum_.coordinates(X, np.eye(kept, self.n_components))
 
     def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
-        warn_of_empty_columns(self.n_components, spectrum.rank)
+        warn_of_empty_columns(self.n_components, spectrum.eigenvalues.size)
         self.spectrum_, self.eigenvalues_ = spectrum, spectrum.eigenvalues
         self._n_features_out = self.n_components
         return self

@@ -8,14 +8,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from polyfold._linalg import row_blocks
 from polyfold._running import blas_threads
 from polyfold._validation import check_rows
 from polyfold.estimators._modules import ModuleMixin
 
 __all__ = ["LinearAutoencoder"]
+
+BATCH = 512  # rows moved to the mean at a time: few enough to stay in the cache
 
 
 class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -38,10 +40,14 @@ class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         M, H, D = self.encoders_.shape
-        origin, weights = self.means_.mean(axis=0), self.encoders_.reshape(M * H, D).T
+        # Rounded as X is: what the difference lacks is in the shift, which is formed in double precision.
+        origin = (np.zeros(D) if sp.issparse(X) else self.means_.mean(axis=0)).astype(X.dtype)
+        weights = self.encoders_.reshape(M * H, D).T
         shift = np.einsum("mhd,md->mh", self.encoders_, self.means_ - origin).ravel()
         with blas_threads(self.n_jobs):
-            return _project(X, origin, weights.astype(X.dtype, copy=False)) - shift.astype(X.dtype)
+            Z = _project(X, origin, weights.astype(X.dtype, copy=False))
+        Z -= shift.astype(X.dtype)
+        return Z
 
     def inverse_transform(self, Z: Any) -> NDArray:
         """Return the ensemble's reconstruction: the mean over the modules.
@@ -87,8 +93,8 @@ class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         self.encoders_, self.decoders_, self.means_ = encoders, decoders, means
         self._module_shape = encoders.shape[:2]
 
-    def _validate(self, X: Any, *, reset: bool, minimum: int = 1) -> Any:
-        return check_rows(self, X, reset=reset, minimum=minimum)
+    def _validate(self, X: Any, *, reset: bool) -> Any:
+        return check_rows(self, X, reset=reset, minimum=2 if reset else 1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -98,10 +104,10 @@ class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Transforme
 
 
 def _project(X: Any, origin: NDArray, weights: NDArray) -> NDArray:
-    """Return (X - origin) @ weights; dense rows are moved first, in double precision: a large mean costs no digits."""
-    if sp.issparse(X):
-        return np.asarray(X @ weights) - (origin @ weights).astype(X.dtype)
+    """Return (X - origin) @ weights; rows are moved before they are summed: a large mean costs no digits."""
+    if not origin.any():
+        return np.asarray(X @ weights)
     Z = np.empty((X.shape[0], weights.shape[1]), dtype=X.dtype)
-    for rows in row_blocks(*X.shape):
-        np.matmul((X[rows] - origin).astype(X.dtype, copy=False), weights, out=Z[rows])
+    for rows in gen_batches(X.shape[0], BATCH):
+        np.matmul(X[rows] - origin, weights, out=Z[rows])
     return Z

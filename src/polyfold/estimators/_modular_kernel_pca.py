@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from polyfold.estimators._modules import ModularTransformer, RemixMixin
-from polyfold.modular import DATA_SOLVERS, fit_modules
+from polyfold.modular import DATA_SOLVERS
 from polyfold.spectra import Spectrum
 
 __all__ = ["ModularKernelPCA"]
@@ -130,19 +130,8 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
 
     def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
         d = spectrum.eigenvalues
-        fit = fit_modules(
-            d,
-            self.n_modules,
-            self.n_components,
-            self.diversity,
-            self._rng(),
-            energy=spectrum.energy,
-            unit=float(spectrum.n_samples) ** 2,
-            solver=self.solver,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            coordinates=spectrum.coordinates(X) if self.solver in DATA_SOLVERS else None,
-        )
+        coordinates = spectrum.coordinates(X) if self.solver in DATA_SOLVERS else None
+        fit = self._fit_modules(d, spectrum.energy, float(spectrum.n_samples) ** 2, coordinates)
         self._store_maps(spectrum, fit.factors / np.sqrt(d[: fit.factors.shape[2]]))
         self._store_fit(fit)
         return self
@@ -153,10 +142,10 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
                 f"remix needs a solver that works on the spectrum alone ('closed', 'mbm' or 'adam'), "
                 f"got solver={self.solver!r}; set the solver and fit, or call fit with the new parameters."
             )
-        if hasattr(source, "_builder"):  # all directions up to `rank` are known
-            self._builder = source._builder.copy()
-        else:
+        if source._builder is None:
             self._check_enough_directions(source)
+        else:  # all directions up to `rank` are known
+            self._builder = source._builder.copy()
         return self._store_spectrum(source.spectrum_, None)
 
     def _check_incremental(self) -> bool:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyfold._running import blas_threads
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
-from polyfold.modular import ModularFit
+from polyfold.modular import DATA_SOLVERS, SOLVERS, ModularFit, score_solution
 from polyfold.spectra import Spectrum
 
 __all__ = ["ModularTransformer", "ModuleMixin", "RemixMixin"]
@@ -69,6 +69,7 @@ class RemixMixin:
     tol: float
     spectrum_: Spectrum
     _directions: Callable[[], int]  # how many a fit looks for where it does not find them all
+    _rng: Callable[[], np.random.RandomState]
 
     def remix(
         self, *, diversity: float | None = None, n_modules: int | None = None, n_components: int | None = None
@@ -121,9 +122,18 @@ class RemixMixin:
                 f"{self.n_modules * self.n_components}; fit with the new parameters."
             )
 
+    def _fit_modules(self, values: NDArray, energy: float, unit: float, coordinates: NDArray | None) -> ModularFit:
+        """Minimise the loss over directions with these values; energy counts those beyond, losses are per `unit`."""
+        solver = self.solver if values.size else "closed"
+        options: dict[str, Any] = {} if solver == "closed" else {"max_iter": self.max_iter, "tol": self.tol}
+        if solver in DATA_SOLVERS:
+            options["coordinates"] = coordinates
+        solution = SOLVERS[solver](values, self.n_modules, self.n_components, self.diversity, self._rng(), **options)
+        return score_solution(solution, values, self.diversity, energy, unit)
+
     def _store_fit(self, fit: ModularFit) -> None:
         self.loss_, self.loss_bound_, self.loss_gap_ = fit.loss, fit.bound, fit.gap
-        self.allocation_, self.loss_curve_, self.n_iter_ = fit.allocation, list(fit.curve), fit.n_iter
+        self.allocation_, self.loss_curve_, self.n_iter_ = fit.allocation, list(fit.loss_curve), fit.n_iter
         if not fit.converged:
             warnings.warn(
                 f"solver={self.solver!r} stopped after max_iter={self.max_iter} epochs with relative gap "
@@ -168,7 +178,7 @@ class ModularTransformer(ModuleMixin, SpectralEstimator):
 
     def _store_maps(self, spectrum: Spectrum, maps: NDArray, offsets: NDArray | None = None) -> Self:
         """Store maps (M, H, k) on the first k coordinates, and all that goes with them, at once."""
-        warn_of_empty_columns(self.n_components, spectrum.rank)
+        warn_of_empty_columns(self.n_components, spectrum.eigenvalues.size)
         self.spectrum_, self.eigenvalues_ = spectrum, spectrum.eigenvalues
         self.components_, self.offsets_ = maps, offsets
         self._module_shape = maps.shape[:2]

@@ -34,6 +34,7 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     rank: int
     random_state: Any
     n_jobs: int | None
+    _builder: SpectrumBuilder | None = None  # what `partial_fit` goes on from
 
     @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -72,13 +73,13 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self : object
         """
         with blas_threads(self.n_jobs):
-            first = not hasattr(self, "_builder")
+            first = self._builder is None
             rows = self._validate(X, reset=first, minimum=2 if first else 1)
             self._check_parameters()
             if first:
                 self._seeds = _draw_seeds(self.random_state)
             # A copy goes on, so that a chunk that fails has not been counted.
-            builder = self._new_builder() if first else self._builder.copy()
+            builder = self._new_builder() if self._builder is None else self._builder.copy()
             self._builder = builder.add(rows)
             return self._store_spectrum(builder.spectrum(), rows)
 
@@ -87,6 +88,7 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if kernel.is_pointwise:
             self._builder = self._new_builder().add(rows)
             return self._builder.spectrum()
+        self._builder = None
         # An operator's eigenvectors are found one by one: no more than are read.
         return spectrum_of(own_rows(rows, given), kernel, landmarks=self.rank, directions=self._directions())
 

@@ -11,17 +11,17 @@ from polyfold.modular._problem import (
     as_autoencoders,
     autoencoder_terms,
     bound_of,
-    modular_loss_terms,
-    score,
+    score_solution,
     spectral_loss,
     waterfill,
 )
 from polyfold.modular._rivals import bagged_autoencoders, bootstrap_maps, partition_maps, random_maps
-from polyfold.modular._solvers import DATA_SOLVERS, fit_modules
+from polyfold.modular._solvers import DATA_SOLVERS, SOLVERS
 from polyfold.modular._sweeps import approximate_root, random_factors, solve_sweeps
 
 __all__ = [
     "DATA_SOLVERS",
+    "SOLVERS",
     "Allocation",
     "ModularFit",
     "ModularSolution",
@@ -33,13 +33,11 @@ __all__ = [
     "bound_of",
     "descent_gradient",
     "drop_probability",
-    "fit_modules",
     "modular_gradient",
-    "modular_loss_terms",
     "partition_maps",
     "random_factors",
     "random_maps",
-    "score",
+    "score_solution",
     "solve_adam",
     "solve_backfit",
     "solve_closed",

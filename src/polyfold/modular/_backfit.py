@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from polyfold._running import track
 from polyfold.modular._problem import ModularSolution, autoencoder_terms
 
-__all__ = ["backfit_module", "random_modules", "solve_backfit"]
+__all__ = ["backfit_module", "full_width", "random_modules", "solve_backfit"]
 
 
 def random_modules(k: int, M: int, H: int, rng: np.random.RandomState) -> tuple[NDArray, NDArray]:
@@ -65,11 +65,11 @@ def solve_backfit(
         converged = len(curve) > 1 and curve[-2] - curve[-1] <= max(tol * curve[-1], atol)
         if converged:
             break
-    A, B = _full_width(A, B, H)
+    A, B = full_width(A, B, H)
     return ModularSolution(B, curve, converged, decoders=A)
 
 
-def _full_width(A: NDArray, B: NDArray, H: int) -> tuple[NDArray, NDArray]:
+def full_width(A: NDArray, B: NDArray, H: int) -> tuple[NDArray, NDArray]:
     """Add empty dimensions where there are fewer directions than H."""
     missing = H - A.shape[2]
     return np.pad(A, ((0, 0), (0, 0), (0, missing))), np.pad(B, ((0, 0), (0, missing), (0, 0)))

@@ -14,6 +14,7 @@ The lower bound [docs/theory/modular-closed-form.md]: with g(t) = t / ((1-λ) + 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,8 +28,7 @@ __all__ = [
     "as_autoencoders",
     "autoencoder_terms",
     "bound_of",
-    "modular_loss_terms",
-    "score",
+    "score_solution",
     "spectral_loss",
     "waterfill",
 ]
@@ -44,8 +44,8 @@ class ModularSolution:
     ----------
     factors : ndarray of shape (M, H, k)
         F_m, or the encoders B_m where there are decoders.
-    loss_curve : list of float
-        Loss after every epoch of an iterative solver; empty for the closed form.
+    loss_curve : sequence of float
+        Loss after every epoch of an iterative solver.
     converged : bool
         Whether the solver met its tolerance.
     decoders : ndarray of shape (M, k, H), default=None
@@ -53,7 +53,7 @@ class ModularSolution:
     """
 
     factors: NDArray
-    loss_curve: tuple[float, ...] | list[float] = ()
+    loss_curve: Sequence[float] = ()
     converged: bool = True
     decoders: NDArray | None = None
 
@@ -68,43 +68,31 @@ class ModularSolution:
         return np.einsum("mhk,mhk->k", Vt, Vt)
 
 
-@dataclass(frozen=True)
-class ModularFit:
-    """A solution with its scores, in the units of the estimators: per pair of points, or per point.
+@dataclass(frozen=True, kw_only=True)
+class ModularFit(ModularSolution):
+    """A solution with its scores; all losses are in the units of the estimators: per pair of points, or per point.
 
     Parameters
     ----------
-    factors, decoders : ndarray
-        Those of the solution.
-    allocation : ndarray of shape (k,)
-        Share n_j of every direction in the modules' spaces.
     single, composite : float
         Mean loss of the single modules, and loss of their mean.
     loss, bound, gap : float
         f, its lower bound, and (loss - bound) / bound.
-    curve : tuple of float
-        Loss after every epoch; one entry for the closed form.
-    converged : bool
     """
 
-    factors: NDArray
-    decoders: NDArray | None
-    allocation: NDArray
     single: float
     composite: float
     loss: float
     bound: float
     gap: float
-    curve: tuple[float, ...]
-    converged: bool
 
     @property
     def n_iter(self) -> int:
         """Number of epochs; one for the closed form."""
-        return len(self.curve)
+        return len(self.loss_curve)
 
 
-def score(solution: ModularSolution, d: NDArray, lam: float, energy: float, unit: float) -> ModularFit:
+def score_solution(solution: ModularSolution, d: NDArray, lam: float, energy: float, unit: float) -> ModularFit:
     """Score a solution for directions `d` of a total `energy` (at least Σ d²); losses are divided by `unit`."""
     F, A = solution.factors, solution.decoders
     terms = modular_loss_terms(F, d, energy) if A is None else autoencoder_terms(A, F, d, energy)
@@ -114,14 +102,13 @@ def score(solution: ModularSolution, d: NDArray, lam: float, energy: float, unit
     return ModularFit(
         factors=F,
         decoders=A,
-        allocation=solution.allocation,
+        loss_curve=tuple((value + beyond) / unit for value in solution.loss_curve) or (loss / unit,),
+        converged=solution.converged,
         single=terms[0] / unit,
         composite=terms[1] / unit,
         loss=loss / unit,
         bound=bound / unit,
         gap=_relative_gap(loss, bound, energy, lam),
-        curve=tuple((value + beyond) / unit for value in solution.loss_curve) or (loss / unit,),
-        converged=solution.converged,
     )
 
 
