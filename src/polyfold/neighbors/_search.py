@@ -230,9 +230,11 @@ SEARCHES["exact"] = Exact
 def _paired_distances(X: Any, Y: Any, indices: NDArray) -> NDArray:
     """Distance of every row of `X` to its own list of rows of `Y`, by differences: copies are at zero."""
     n, k = indices.shape
+    if sp.issparse(X):
+        return row_norms(X[np.repeat(np.arange(n), k)] - Y[indices.ravel()]).reshape(n, k)
     out = np.empty((n, k))
-    for rows in row_blocks(n, k * X.shape[1]) if not sp.issparse(X) else row_blocks(n, k):
-        block = np.arange(n)[rows]
-        difference = X[np.repeat(block, k)] - Y[indices[rows].ravel()]
-        out[rows] = row_norms(difference).reshape(-1, k)
+    for rows in row_blocks(n, k * X.shape[1]):
+        difference = Y[indices[rows]]
+        difference -= X[rows, None]
+        out[rows] = np.sqrt(np.einsum("ijd,ijd->ij", difference, difference, dtype=np.float64))
     return out
