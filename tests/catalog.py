@@ -53,7 +53,7 @@ OTHERS = [
 def uses_graph(estimator):
     """Whether a neighbour graph is built, which refuses data without distances in its own words."""
     kernel = getattr(estimator, "kernel", None)
-    return kernel is not None and isinstance(kernels.as_kernel(kernel), kernels.OperatorKernel)
+    return kernel is not None and isinstance(kernels.as_kernel(kernel), kernels.GraphKernel)
 
 
 def name(estimator):

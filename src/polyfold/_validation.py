@@ -12,6 +12,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
 from polyfold.exceptions import MissingExtraError
 
@@ -20,6 +21,7 @@ __all__ = [
     "check_count",
     "check_range",
     "check_real",
+    "check_rows",
     "draw_seed",
     "import_extra",
     "keeps_state_on_failure",
@@ -90,19 +92,44 @@ def draw_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
+def check_rows(
+    estimator: Any, X: Any, *, reset: bool, minimum: int = 1, sparse: bool = True, dtype: Any = None, order: Any = None
+) -> Any:
+    """Validate the rows given to an estimator: floats or bytes in range; sparse ones as CSR in its canonical form."""
+    rows = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr" if sparse else False,
+        dtype=[np.float64, np.float32] if dtype is None else dtype,
+        order=order,
+        ensure_min_samples=minimum,
+    )
+    check_range(rows)
+    return _canonical(rows) if sp.issparse(rows) else rows
+
+
 def check_range(X: Any, name: str = "X") -> None:
-    """Raise if squared distances between rows of `X`, dense or sparse, could overflow in its precision."""
+    """Raise if squared distances between rows of `X` (in double precision: their squares as well) could overflow."""
     values = X.data if sp.issparse(X) else X
     if values.dtype.kind != "f" or values.size == 0:
         return
     largest = float(max(values.max(), -values.min()))
-    # Twice the distance from the origin, squared, over all columns; and as much again for rounding.
-    limit = float(np.sqrt(np.finfo(values.dtype).max / (16 * max(1, X.shape[1]))))
+    power = 0.5 if values.dtype == np.float32 else 0.25
+    limit = float(np.finfo(values.dtype).max) ** power / (4 * max(1, X.shape[1]) ** 0.5)
     if largest > limit:
         raise ValueError(
-            f"{name} must have magnitudes <= {limit:.0e}, so that squares of {values.dtype} stay finite, got "
+            f"{name} must have magnitudes <= {limit:.0e} in {values.dtype}, so that squared distances stay finite, got "
             f"{largest:.0e}; remove outliers, or divide by a constant."
         )
+
+
+def _canonical(X: Any) -> Any:
+    """CSR in which no entry is stored twice, columns in order, indices as short as can be; `X` is not changed."""
+    X = sum_duplicates(X)
+    if X.indices.dtype != np.int32 and max(X.nnz, X.shape[1]) < np.iinfo(np.int32).max:
+        X = type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+    return X
 
 
 def own_rows(validated: Any, given: Any) -> Any:

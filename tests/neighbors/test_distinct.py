@@ -30,10 +30,8 @@ def test_copies_are_found(form, dtype, rng):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_rows_that_all_differ_are_their_own_firsts(form, rng):
-    first, inverse = distinct_rows(form(rng.standard_normal((300, 4))))
-    np.testing.assert_array_equal(first, np.arange(300))
-    np.testing.assert_array_equal(inverse, np.arange(300))
+def test_rows_that_all_differ_give_none(form, rng):
+    assert distinct_rows(form(rng.standard_normal((300, 4)))) is None
 
 
 @pytest.mark.parametrize("form", FORMS)

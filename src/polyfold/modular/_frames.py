@@ -86,7 +86,7 @@ def projection_frame(
         X = _newton_step(U, n, R, damping)
         moved = False
         for step in (1.0, 0.5, 0.25, 0.1):
-            candidate = _orthonormal(U + step * (U @ X - (U @ X @ U.transpose(0, 2, 1)) @ U))
+            candidate = _orthonormal_rows(U + step * (U @ X - (U @ X @ U.transpose(0, 2, 1)) @ U))
             trial = _residual(candidate, n)
             if np.linalg.norm(trial) < (1 - 0.1 * step) * np.linalg.norm(R):
                 U, R, moved = candidate, trial, True
@@ -101,10 +101,10 @@ def projection_frame(
 def _balanced_start(n: NDArray, M: int, h: int, rng: np.random.RandomState) -> NDArray:
     """Random projections, scaled towards the wanted diagonal."""
     gauss, scale = rng.standard_normal((M, h, n.size)), np.sqrt(n)
-    U = _orthonormal(gauss * scale)
+    U = _orthonormal_rows(gauss * scale)
     for _ in range(12):
         scale = scale * np.sqrt(n / np.maximum(np.einsum("mhp,mhp->p", U, U), 1e-12))
-        U = _orthonormal(gauss * scale)
+        U = _orthonormal_rows(gauss * scale)
     return U
 
 
@@ -113,7 +113,7 @@ def _residual(U: NDArray, n: NDArray) -> NDArray:
     return np.diag(n) - rows.T @ rows
 
 
-def _orthonormal(U: NDArray) -> NDArray:
+def _orthonormal_rows(U: NDArray) -> NDArray:
     """Orthonormal rows of every module."""
     return np.linalg.qr(U.transpose(0, 2, 1))[0].transpose(0, 2, 1)
 

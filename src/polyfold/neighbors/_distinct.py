@@ -14,7 +14,7 @@ from polyfold._validation import sum_duplicates
 __all__ = ["KnownRows", "distinct_rows"]
 
 
-def distinct_rows(X: Any) -> tuple[NDArray, NDArray]:
+def distinct_rows(X: Any) -> tuple[NDArray, NDArray] | None:
     """Find the copies among the rows of `X`; 0.0 and -0.0 are equal.
 
     Parameters
@@ -24,9 +24,9 @@ def distinct_rows(X: Any) -> tuple[NDArray, NDArray]:
     Returns
     -------
     first : ndarray of shape (m,)
-        The first of each set of equal rows, ascending; all of them where m = n.
+        The first of each set of equal rows, ascending.
     inverse : ndarray of shape (n,)
-        For every row, which of those it equals.
+        For every row, which of those it equals. None is returned, instead of both, where all rows differ.
 
     Notes
     -----
@@ -37,7 +37,7 @@ def distinct_rows(X: Any) -> tuple[NDArray, NDArray]:
     for seed in range(8):
         _, first, inverse = np.unique(_hashes(X, seed), return_index=True, return_inverse=True)
         if len(first) == X.shape[0]:
-            return np.arange(len(first)), np.arange(len(first))
+            return None
         if _equal_rows(X, np.arange(X.shape[0]), X, first[inverse]).all():
             order = np.argsort(first)
             rank = np.empty_like(order)
