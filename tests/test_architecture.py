@@ -82,15 +82,14 @@ KERNEL_TYPES = {name for name in vars(kernels) if isinstance(getattr(kernels, na
 
 
 def type_tests(path: Path):
-    """Names of kernel and operator types that `isinstance` is asked for."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    """Names of kernel and operator types, imported from the package, that `isinstance` is asked for."""
+    tree = list(ast.walk(ast.parse(path.read_text())))
+    imports = [n for n in tree if isinstance(n, ast.ImportFrom) and (n.module or "").startswith("polyfold.kernels")]
+    known = {name.asname or name.name for node in imports for name in node.names} & KERNEL_TYPES
+    for node in tree:
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
-            # Plain names, or names of our own package: torch has a Linear, too.
-            own = (
-                n for n in ast.walk(node.args[1]) if getattr(getattr(n, "value", None), "id", "kernels") == "kernels"
-            )
-            asked = {getattr(n, "id", getattr(n, "attr", "")) for n in own}
-            yield from asked & KERNEL_TYPES
+            names = {ast.unparse(n).removeprefix("kernels.") for n in ast.walk(node.args[1])}
+            yield from names & known
 
 
 def test_nobody_outside_asks_for_the_type_of_a_kernel_or_operator():
