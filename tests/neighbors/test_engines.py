@@ -92,6 +92,12 @@ def test_faiss_indices_survive_pickling(X, engine):
 
 
 @needs_faiss
+def test_training_rows_without_a_place_in_single_precision_are_refused(X):
+    with pytest.raises(ValueError, match="within 4e.16 times their typical .*use the exact engine"):
+        find_neighbors(np.vstack([X, np.full((1, 12), 1e40)]), 4, engine="faiss")
+
+
+@needs_faiss
 def test_faiss_refuses_sparse_rows(X):
     with pytest.raises(ValueError, match="FAISS engine needs dense rows, got a sparse matrix; use the exact engine"):
         find_neighbors(sp.csr_array(X), 4, engine="faiss")

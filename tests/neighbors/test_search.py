@@ -65,6 +65,19 @@ def test_single_precision_rows_are_searched_at_any_scale(X, factor):
     np.testing.assert_array_equal(near.indices, brute_force(rows, rows, 7, own=True)[1])
 
 
+def test_clusters_far_apart_are_resolved(X):
+    rows = np.concatenate([X[:75], X[75:] + 1e6])
+    near = find_neighbors(rows, 7)
+    assert_same((near.distances, near.indices), brute_force(rows, rows, 7, own=True))
+
+
+def test_ties_go_to_the_lowest_index_also_at_the_end_of_a_list():
+    line = np.zeros((40, 20))
+    line[:, 0] = np.arange(40)
+    near = find_neighbors(line, 3)
+    np.testing.assert_array_equal(near.indices[2:-2], np.arange(2, 38)[:, None] + [-1, 1, -2])
+
+
 def test_one_outlier_does_not_blur_the_others(X):
     rows = np.vstack([X, np.full((1, X.shape[1]), 1e30)])
     near = find_neighbors(rows, 7)

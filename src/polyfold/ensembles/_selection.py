@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
@@ -18,7 +19,7 @@ from polyfold._running import track
 from polyfold.ensembles._classifier import ModularClassifier
 from polyfold.ensembles._neighbors import ModularNeighbors
 from polyfold.metrics import retrieval_precision
-from polyfold.neighbors import make_search
+from polyfold.neighbors import make_search, sorted_lists
 
 __all__ = ["DiversitySelection", "select_diversity"]
 
@@ -134,8 +135,10 @@ def _nearest(X_train: Any, X_test: Any, k: int, *, pairwise: bool) -> NDArray:
         return make_search("exact", X_train).query(X_test, k)[1]
     own = X_train.diagonal()
     # Distances have a diagonal of zeros; kernel values do not, and k(y, y) − 2 k(x, y) orders the y by distance.
-    distances = own - 2 * X_test if own.any() else X_test
-    return np.argsort(distances, axis=1, kind="stable")[:, :k]
+    if not own.any():
+        return sorted_lists(X_test, drop_self=False)[:, :k]
+    values = X_test.toarray() if sp.issparse(X_test) else X_test
+    return np.argsort(own - 2 * values, axis=1, kind="stable")[:, :k]
 
 
 def _accuracy_score(model: Any, X_train: Any, X_test: Any, y_train: Any, y_test: Any) -> float:

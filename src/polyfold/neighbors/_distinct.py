@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from polyfold._linalg import row_blocks
+from polyfold._validation import sum_duplicates
 
 __all__ = ["KnownRows", "distinct_rows"]
 
@@ -46,7 +47,7 @@ def distinct_rows(X: Any) -> tuple[NDArray, NDArray] | None:
 
 
 class KnownRows:
-    """Rows by which others are recognised; `X` is kept, not copied."""
+    """Rows by which others are recognised; kept as they are, not copied."""
 
     def __init__(self, X: Any):
         self.rows = _canonical(X)
@@ -73,9 +74,10 @@ def _canonical(X: Any) -> Any:
     """Sparse rows with every column at most once, in order and not zero; dense ones as they are."""
     if not sp.issparse(X):
         return np.asarray(X)
-    X = sp.csr_array(X, copy=True)
-    X.sum_duplicates()
-    X.eliminate_zeros()
+    X = sum_duplicates(sp.csr_array(X))
+    if not X.data.all():
+        X = X.copy()
+        X.eliminate_zeros()
     return X
 
 

@@ -29,7 +29,7 @@ class _Faiss:
         self.frame = Frame.of(X)
         self.index: Any = self._empty(faiss, X.shape[1])
         for rows in row_blocks(*X.shape):
-            self.index.add(self.frame.apply(X[rows]).astype(np.float32))
+            self.index.add(_single(self.frame.apply(X[rows])))
 
     @staticmethod
     def _empty(faiss: Any, n_features: int) -> Any:
@@ -63,6 +63,17 @@ class _Faiss:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, index=import_extra("faiss", "faiss").deserialize_index(state["index"]))
+
+
+def _single(rows: NDArray) -> NDArray:
+    """Rows in single precision, or a message where they have no place there."""
+    far = np.abs(rows).max(initial=0.0)
+    if far > _FAR:
+        raise ValueError(
+            f"the FAISS engine (single precision) needs rows within {_FAR:.0e} times their typical distance, "
+            f"got one at {far:.0e}; drop such rows, or use the exact engine."
+        )
+    return rows.astype(np.float32)
 
 
 class _FaissFlat(_Faiss):

@@ -35,6 +35,8 @@ _EXACT_ROWS = 20_000
 _TREE_COLUMNS = 15
 # Rows that tell where the data are, and how far apart.
 _FRAME_ROWS = 2001
+# Candidates beyond the neighbours asked for: the last ones may have come before others by rounding.
+_SPARE = 4
 # Sums of squares stay finite for entries up to 2 to this power, in single and in double precision.
 _LARGEST = {4: 55, 8: 500}
 
@@ -159,7 +161,7 @@ class Frame:
     def of(cls, X: Any) -> Frame:
         """Measure the rows of `X`."""
         dtype = np.float32 if X.dtype == np.float32 else np.float64
-        rows = X[:: -(-X.shape[0] // _FRAME_ROWS)]
+        rows = (sp.csr_array(X) if sp.issparse(X) else X)[:: -(-X.shape[0] // _FRAME_ROWS)]
         if sp.issparse(X):
             return cls(None, _power_of_two(abs(rows).max(axis=1).toarray().ravel()), dtype)
         rows = rows.astype(np.float64)
@@ -175,7 +177,7 @@ class Frame:
     def apply(self, X: Any) -> Any:
         """Return the rows of `X` moved and scaled, in the type of the training rows."""
         if self.origin is None:
-            return sum_duplicates(sp.csr_array(X)).astype(self.dtype) * self.dtype(1 / self.scale)
+            return (sum_duplicates(sp.csr_array(X)) * (1 / self.scale)).astype(self.dtype)
         X = X.toarray() if sp.issparse(X) else X
         out = np.empty(X.shape, dtype=self.dtype)
         for rows in row_blocks(*X.shape):
@@ -202,7 +204,8 @@ def _blocks(X: NDArray) -> Any:
 def _power_of_two(sizes: NDArray) -> float:
     """Power of two near the median of the positive sizes; dividing by it changes no digit."""
     positive = sizes[sizes > 0]
-    return float(2.0 ** np.frexp(np.median(positive))[1]) if len(positive) else 1.0
+    # The reciprocal must be a number, too.
+    return 2.0 ** int(np.clip(np.frexp(np.median(positive))[1], -1000, 1000)) if len(positive) else 1.0
 
 
 class Exact:
@@ -219,9 +222,10 @@ class Exact:
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest rows, shape (n, k)."""
         rows = self.frame.apply(X)
-        indices = self.nearest.kneighbors(rows, n_neighbors=k, return_distance=False)
-        distances = self.frame.scale * _paired_distances(rows, self.nearest._fit_X, indices)
-        return distances, indices
+        candidates = min(k + _SPARE, self.nearest.n_samples_fit_)
+        indices = self.nearest.kneighbors(rows, n_neighbors=candidates, return_distance=False)
+        distances, indices = _in_order(_paired_distances(rows, self.nearest._fit_X, indices), indices)
+        return self.frame.scale * distances[:, :k], indices[:, :k]
 
 
 SEARCHES["exact"] = Exact
@@ -231,8 +235,14 @@ def _paired_distances(X: Any, Y: Any, indices: NDArray) -> NDArray:
     """Distance of every row of `X` to its own list of rows of `Y`, by differences: copies are at zero."""
     n, k = indices.shape
     out = np.empty((n, k))
-    for rows in row_blocks(n, k * X.shape[1]) if not sp.issparse(X) else row_blocks(n, k):
-        block = np.arange(n)[rows]
-        difference = X[np.repeat(block, k)] - Y[indices[rows].ravel()]
-        out[rows] = row_norms(difference).reshape(-1, k)
+    if sp.issparse(X):
+        for rows in row_blocks(n, k * (2 + 4 * Y.nnz // Y.shape[0])):
+            block = indices[rows]
+            difference = X[rows][np.repeat(np.arange(len(block)), k)] - Y[block.ravel()]
+            out[rows] = row_norms(difference).reshape(-1, k)
+        return out
+    for rows in row_blocks(n, k * X.shape[1]):
+        difference = Y[indices[rows]]
+        difference -= X[rows, None]
+        out[rows] = np.sqrt(np.einsum("ijd,ijd->ij", difference, difference, dtype=np.float64))
     return out
