@@ -194,7 +194,7 @@ class PrecomputedBottom:
     Parameters
     ----------
     lists : (n, m) int32
-        Neighbours of the training points by rising distance, -1 for none.
+        Neighbours of the training points, themselves included, by rising distance, -1 for none.
     """
 
     lists: np.ndarray
@@ -206,7 +206,9 @@ class PrecomputedBottom:
     def assign(self, X: np.ndarray, draw: Draw, neighbors: np.ndarray | None, *, own: bool) -> np.ndarray:
         """Index of the nearest centre of every row of `X`: (n,) int32."""
         position = draw_positions(draw, len(self.lists))
-        assigned = position.copy()
+        assigned = np.full(len(position), -1, dtype=np.int32)
+        # Of points at one place, copies too, the first listed counts for all.
+        _first_centers(self.lists, position, assigned)
         _spread(self.lists, assigned)
         if own:
             return np.maximum(assigned, 0)

@@ -36,7 +36,7 @@ from polyfold.bootstrap import (
     fit_output,
 )
 from polyfold.exceptions import DegenerateDataWarning
-from polyfold.neighbors import sorted_lists
+from polyfold.neighbors import sorted_lists, with_own_zeros
 
 __all__ = ["MultilayerBootstrapNetwork"]
 
@@ -298,7 +298,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _lists(self, X: Any, *, reset: bool) -> NDArray:
         if reset and X.shape[0] != X.shape[1]:
             raise ValueError(f"X must be a square graph or matrix with metric='precomputed', got shape {X.shape}.")
-        return sorted_lists(X, drop_self=reset)
+        return sorted_lists(with_own_zeros(X) if reset else X, drop_self=False)
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -241,17 +241,43 @@ def neighborhoods(kernel: Any, X: Any, *, default: int = 10) -> tuple[Any, Neigh
     would crowd out its neighbours, and have no reason to lie apart.
     """
     points, row_points, near = X, None, _neighborhoods(kernel, X, default)
-    if not takes_distances(kernel) and not near.distances[:, 0].all():
-        copies = distinct_rows(X)
+    given = takes_distances(kernel)
+    # A sparse graph of distances may hold too few neighbours to spare some of them.
+    if not near.distances[:, 0].all() and not (given and sp.issparse(X)):
+        copies = _coincident(near) if given else distinct_rows(X)
         if copies is not None:
-            points, row_points = X[copies[0]], copies[1]
+            first, row_points = copies
+            points = X[np.ix_(first, first)] if given else X[first]
             near = _neighborhoods(kernel, points, default)
+            near = replace(near, search=_Columns(near.search, first)) if given else near
     if not near.distances.any():
         raise ValueError(
             f"{type(kernel).__name__} needs points at different places, got {near.n_samples} points whose "
             f"{near.n_neighbors} nearest neighbours are all at distance zero; raise n_neighbors."
         )
     return points, near, row_points
+
+
+def _coincident(near: Neighborhoods) -> tuple[NDArray, NDArray]:
+    """First of each set of points at distance zero, and for every point which of those it is."""
+    graph = near.graph()
+    graph.data = (graph.data == 0).astype(np.float64)
+    graph.eliminate_zeros()
+    _, first, inverse = np.unique(
+        connected_components(graph, directed=False)[1], return_index=True, return_inverse=True
+    )
+    return first, inverse
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """A search in some columns of the distances that are given."""
+
+    search: Any
+    columns: NDArray
+
+    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        return self.search.query(X[:, self.columns], k)
 
 
 def _neighborhoods(kernel: Any, points: Any, default: int) -> Neighborhoods:

@@ -10,11 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import manhattan_distances
-from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from polyfold._linalg import inner_products, row_blocks, shifted_products
+from polyfold._linalg import as_dense, inner_products, row_blocks, shifted_products
 from polyfold._validation import check_count, check_real
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels._base import IdentityFeatures, Kernel, PointFeatures, as_float
@@ -174,7 +173,16 @@ class Cosine(Kernel):
 
     def __call__(self, X: Any, Y: Any) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
-        return inner_products(normalize(as_float(X)), normalize(as_float(Y)))
+        return inner_products(_unit_rows(as_float(X)), _unit_rows(as_float(Y)))
+
+
+def _unit_rows(X: Any) -> Any:
+    """Divide rows by their norms, whatever their size; zero rows stay zero."""
+    for size in (lambda rows: as_dense(abs(rows).max(axis=1)).ravel(), row_norms):  # first by the largest: no underflow
+        sizes = size(X)
+        inverse = 1 / np.where(sizes > 0, sizes, 1)
+        X = sp.diags_array(inverse.astype(X.dtype)) @ X if sp.issparse(X) else X * inverse[:, None]
+    return X
 
 
 class CallableKernel(Kernel):

@@ -1,7 +1,7 @@
 """Who is near whom: exact, FAISS, PyNNDescent or given; one way for graphs, search and networks."""
 
 from polyfold.neighbors._distinct import KnownRows, distinct_rows
-from polyfold.neighbors._engines import sorted_lists
+from polyfold.neighbors._engines import sorted_lists, with_own_zeros
 from polyfold.neighbors._principal import PrincipalIndex, Screen, list_recall, principal_screen, unit_rows
 from polyfold.neighbors._search import Neighborhoods, Search, choose_engine, find_neighbors, make_search
 
@@ -19,4 +19,5 @@ __all__ = [
     "principal_screen",
     "sorted_lists",
     "unit_rows",
+    "with_own_zeros",
 ]

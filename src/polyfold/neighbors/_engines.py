@@ -13,7 +13,7 @@ from polyfold._linalg import row_blocks
 from polyfold._validation import import_extra
 from polyfold.neighbors._search import SEARCHES, Exact, Frame, without_self
 
-__all__ = ["sorted_lists"]
+__all__ = ["sorted_lists", "with_own_zeros"]
 
 # Squares of entries up to here, and sums of many of them, are finite in single precision.
 _FAR = 2.0**55
@@ -162,6 +162,18 @@ def sorted_lists(graph: Any, *, drop_self: bool) -> NDArray:
     out = np.full((graph.shape[0], max(1, counts.max(initial=0))), -1, dtype=np.int32)
     out[rows, place] = columns
     return out
+
+
+def with_own_zeros(distances: Any) -> Any:
+    """Distances of training points in which each is at its own place."""
+    if not sp.issparse(distances):
+        distances = distances.copy()
+        np.fill_diagonal(distances, 0)
+        return distances
+    coo, own = distances.tocoo(), np.arange(distances.shape[0])
+    keep = coo.coords[0] != coo.coords[1]
+    rows, columns = (np.concatenate([index[keep], own]) for index in coo.coords)
+    return sp.csr_array((np.concatenate([coo.data[keep], 0.0 * own]), (rows, columns)), shape=distances.shape)
 
 
 def _sorted_entries(graph: Any, *, drop_self: bool) -> tuple[NDArray, NDArray, NDArray]:
