@@ -167,11 +167,17 @@ EMBEDDINGS = [
     ),
 ]
 
-_LANDMARKS = {"order": f"{_BY_NUMBER}: landmarks"}
+_LANDMARKS = {
+    "order": f"{_BY_NUMBER}: landmarks",
+    "chunks": "landmarks are drawn from the rows that have come when there are enough",
+}
 _STOCHASTIC = {"order": f"{_BY_NUMBER}: minibatches"}
 _DRAWN_ROWS = {"order": f"{_BY_NUMBER}: bootstrap samples"}
 _OWN_BASIS = {"rotation": "frames are drawn in the principal directions, whose signs follow the columns of X"}
-_FOURIER = {"rotation": "random frequencies are drawn along the axes"}
+_FOURIER = {
+    "rotation": "random frequencies are drawn along the axes",
+    "chunks": "frequencies take their width from the rows that have come first",
+}
 
 
 def _variant(label: str, exempt: Mapping[str, str], **changes: Any) -> Entry:

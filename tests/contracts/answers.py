@@ -112,4 +112,6 @@ def assert_all(cases, check):
         except Exception as error:
             first_line = str(error).strip().partition("\n")[0]
             failures[case] = f"{type(error).__name__}: {first_line[:160]}"
-    assert not failures, f"{len(failures)} of {len(cases)} cases: " + "; ".join(f"{c}: {m}" for c, m in failures.items())
+    assert not failures, f"{len(failures)} of {len(cases)} cases: " + "; ".join(
+        f"{c}: {m}" for c, m in failures.items()
+    )
