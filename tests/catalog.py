@@ -103,6 +103,7 @@ _KERNEL_EXEMPT: dict[str, dict[str, str]] = {
     "poly": {
         "origin": "a power of the inner product, which depends on the origin",
         "scale": "γ x·y + 1 is not homogeneous",
+        "constant_columns": "γ is one over the number of columns",
     },
     "cosine": {"origin": "angles are seen from the origin"},
     "callable": {
