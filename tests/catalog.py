@@ -311,6 +311,7 @@ def _networks() -> list[Entry]:
     # Float32 inside: 15 steps carry rounding of 6e-8 up to some 1e-5.
     shared = {
         "precision": 1e-3,
+        "minimum": 1,
         "exempt": {**_DENSE_ONLY, "rotation": "weights start at random in the axes of X"},
     }
     return [

@@ -1,5 +1,6 @@
 """Stop a computation at a given call inside the library, or make two computations overlap there."""
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +20,9 @@ def at_call(number: int, action: Callable[[], None]) -> Iterator[list[int]]:
     count = [0]
 
     def hook(frame, event, _):
-        if event == "call" and frame.f_code.co_filename.startswith(SOURCE):
+        code = frame.f_code
+        # An exception at the resumption of a generator may be swallowed by its close.
+        if event == "call" and code.co_filename.startswith(SOURCE) and not code.co_flags & inspect.CO_GENERATOR:
             count[0] += 1
             if count[0] == number:
                 action()

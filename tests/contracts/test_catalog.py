@@ -63,9 +63,7 @@ def test_every_public_kernel_is_in_the_catalogue():
     listed = {kernel_of(entry) for entry in ENTRIES}
     public = {getattr(kernels, name) for name in kernels.__all__}
     concrete = {
-        cls
-        for cls in public
-        if inspect.isclass(cls) and issubclass(cls, BaseEstimator) and not inspect.isabstract(cls)
+        cls for cls in public if inspect.isclass(cls) and issubclass(cls, BaseEstimator) and not inspect.isabstract(cls)
     }
     assert {cls.__name__ for cls in concrete - listed} == set()
 
@@ -90,7 +88,9 @@ def test_exemptions_are_of_known_properties_and_have_reasons():
 
 
 def test_every_property_is_asked_for_somewhere():
-    asked = "".join(path.read_text() for path in sorted(Path(__file__).parent.glob("test_*.py")) if path != Path(__file__))
+    asked = "".join(
+        path.read_text() for path in sorted(Path(__file__).parent.glob("test_*.py")) if path != Path(__file__)
+    )
     assert {name for name in PROPERTIES if f'"{name}"' not in asked} == set()
 
 
