@@ -12,17 +12,19 @@ LAYERS = [
     "exceptions",
     "_linalg",
     "_validation",
-    "_progress",
-    "_random",
+    "_files",
+    "_running",
     "_regression",
+    "neighbors",
+    "bootstrap",
     "kernels",
     "spectra",
     "modular",
-    "bootstrap",
     "nonredundant",
-    "networks",
+    "training",
     "estimators",
     "baselines",
+    "networks",
     "ensembles",
     "metrics",
     "datasets",
@@ -33,7 +35,7 @@ LAYERS = [
 ]
 # Layers that see arrays only: they import nothing but the numeric and border layers.
 ARRAYS_ONLY = {"metrics", "report", "datasets"}
-GROUND = {"exceptions", "_linalg", "_validation", "_progress", "_random", "_regression"}
+GROUND = {"exceptions", "_linalg", "_validation", "_files", "_running", "_regression"}
 # Scores are read by the layers that select and show by them.
 EXCEPTIONS = {("ensembles", "metrics")}
 

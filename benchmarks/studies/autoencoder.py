@@ -36,14 +36,15 @@ from benchmarks._record import best_of
 from polyfold.baselines import BaggingAutoencoder
 from polyfold.metrics import ensemble_errors, module_correlation, module_fidelity
 from polyfold.modular import (
-    AutoencoderSolution,
+    ModularSolution,
     autoencoder_terms,
     descent_gradient,
-    directions_of,
+    score,
     solve_backfit,
-    solve_closed_autoencoder,
+    solve_closed,
 )
 from polyfold.modular._backfit import random_modules
+from polyfold.spectra import Spectrum, linear_spectrum
 
 M = H = 10
 FALL = 1e-5  # an epoch must lower the mean loss by this much
@@ -57,7 +58,7 @@ TOY_STD = 0.5
 
 def convergence() -> dict[str, Any]:
     """Compare gradient descent, backfitting and closed form on ten mixtures, on one thread."""
-    solve_on(np.random.RandomState(0).standard_normal((300, 100)), solve_closed_autoencoder, (M, H, 0.5), 0)  # compiles
+    solve_on(np.random.RandomState(0).standard_normal((300, 100)), solve_closed, (M, H, 0.5), 0)  # compiles
     with threadpool_limits(1):
         return convergence_figures()
 
@@ -90,7 +91,7 @@ def convergence_of(seed: int, lam: float) -> dict[str, float]:
     problem = (M, H, lam)
     backfit, t_backfit = timed(lambda: solve_on(X, solve_backfit, problem, seed, tol=0.0, atol=FALL * len(X)))
     _, t_printed = timed(lambda: printed_backfit(X, lam, seed))
-    closed, t_closed = timed(lambda: solve_on(X, solve_closed_autoencoder, problem, seed))
+    closed, t_closed = timed(lambda: solve_on(X, solve_closed, problem, seed))
     epochs, loss, t_compressed, _ = descent_epochs(X, lam, seed)
     return {
         "diversity": lam,
@@ -127,23 +128,26 @@ def printed_backfit(X: np.ndarray, lam: float, seed: int) -> int:
     return len(losses) - 1
 
 
-def solve_on(X: np.ndarray, solve: Callable[..., AutoencoderSolution], problem: Any, seed: int, **options: Any) -> Any:
+def solve_on(X: np.ndarray, solve: Callable[..., ModularSolution], problem: Any, seed: int, **options: Any) -> Any:
     """Decompose the data and solve."""
-    values = directions_of(X, M * H, np.random.RandomState(0)).values
-    return solve(values, *problem, np.random.RandomState(seed), **options)
+    return solve(np.sqrt(directions(X).eigenvalues), *problem, np.random.RandomState(seed), **options)
 
 
-def mean_loss(X: np.ndarray, solution: AutoencoderSolution, lam: float) -> float:
+def directions(X: np.ndarray) -> Spectrum:
+    """Return the principal directions of the data."""
+    return linear_spectrum(X, M * H, np.random.RandomState(0))
+
+
+def mean_loss(X: np.ndarray, solution: ModularSolution, lam: float) -> float:
     """Return E_λ of a solution."""
-    directions = directions_of(X, M * H, np.random.RandomState(0))
-    terms = autoencoder_terms(solution.decoders, solution.encoders, directions.values, directions.energy)
-    return ((1 - lam) * terms[0] + lam * terms[1]) / len(X)
+    spectrum = directions(X)
+    return score(solution, np.sqrt(spectrum.eigenvalues), lam, spectrum.trace, len(X)).loss
 
 
 def descent_epochs(X: np.ndarray, lam: float, seed: int, most: int = 20_000) -> tuple[int, float, float, float]:
     """Count the epochs of gradient descent with the largest stable rate; also its loss, its time and the rate."""
-    directions = directions_of(X, M * H, np.random.RandomState(0))
-    d, n = directions.values, len(X)
+    spectrum = directions(X)
+    d, n = np.sqrt(spectrum.eigenvalues), len(X)
     for rate in (8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125):
         A, B = random_modules(d.size, M, H, np.random.RandomState(seed))
         start, losses = time.perf_counter(), [np.inf]
@@ -151,7 +155,7 @@ def descent_epochs(X: np.ndarray, lam: float, seed: int, most: int = 20_000) -> 
             while np.isfinite(losses[-1]) or len(losses) == 1:
                 to_A, to_B = descent_gradient(A, B, d**2 / n, lam)
                 A, B = A - rate * to_A, B - rate * to_B
-                terms = autoencoder_terms(A, B, d, directions.energy)
+                terms = autoencoder_terms(A, B, d, spectrum.trace)
                 losses.append(((1 - lam) * terms[0] + lam * terms[1]) / n)
                 if 0 <= losses[-2] - losses[-1] < FALL or len(losses) > most:
                     return len(losses) - 1, losses[-1], time.perf_counter() - start, rate

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polyfold import baselines, bootstrap, datasets, experiments, kernels, metrics, networks, report
-    from polyfold._progress import show_progress
+    from polyfold._running import show_progress
     from polyfold.ensembles import Compressed, ModularClassifier, ModularNeighbors, select_diversity
     from polyfold.estimators import (
         BootstrapClustering,
@@ -33,7 +33,7 @@ _HOME = {
     "NonRedundantEmbedding": "estimators",
     "MultilayerBootstrapNetwork": "estimators",
     "select_diversity": "ensembles",
-    "show_progress": "_progress",
+    "show_progress": "_running",
 }
 _PACKAGES = ("baselines", "bootstrap", "datasets", "experiments", "kernels", "metrics", "networks", "report")
 

@@ -3,44 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms, safe_sparse_dot, svd_flip
-from threadpoolctl import ThreadpoolController
 
 __all__ = [
-    "blas_threads",
+    "as_dense",
     "eigh_descending",
     "fix_signs",
+    "inner_products",
     "inverse_square_root",
     "row_blocks",
     "shifted_products",
+    "squared_distances",
 ]
 
 BLOCK_BYTES = 16_000_000  # large enough that sums of Gram blocks cost little, small enough for any machine
-
-
-def blas_threads(n_jobs: int | None) -> AbstractContextManager[object]:
-    """Limit BLAS to `n_jobs` threads (-1: all cores); None leaves its own setting."""
-    if n_jobs is None or n_jobs == -1:
-        return nullcontext()
-    return _libraries().limit(limits=max(1, n_jobs), user_api="blas")
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """BLAS libraries, looked up once: going through all that is loaded takes milliseconds."""
-    return ThreadpoolController()
 
 
 def row_blocks(n_rows: int, width: int, itemsize: int = 8) -> Iterator[slice]:
     """Slices over rows such that one block of `width` columns fits BLOCK_BYTES."""
     step = max(64, BLOCK_BYTES // max(1, width * itemsize))
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+
+
+def as_dense(X: Any) -> NDArray:
+    """Return `X` as an array, filled in where it is sparse."""
+    return X.toarray() if sp.issparse(X) else np.asarray(X)
 
 
 def fix_signs(U: NDArray) -> NDArray:
@@ -59,14 +52,14 @@ def eigh_descending(K: NDArray, k: int | None = None) -> tuple[NDArray, NDArray]
     return d, fix_signs(U)
 
 
-def inverse_square_root(K: NDArray, *, cut: float) -> NDArray:
-    """Columns A with A A' = pinv(K), leaving out eigenvalues below `cut` times the largest."""
+def inverse_square_root(K: NDArray, *, cut: float) -> tuple[NDArray, float, float]:
+    """Columns A with A A' = pinv(K), leaving out eigenvalues below `cut` times the largest, and bounds of those."""
     A = _triangular_root(K, cut)
     if A is not None:
-        return A
+        return A, 0.0, float(np.trace(K))
     d, U = eigh_descending(K)
     keep = d > cut * max(d[0], 0.0)
-    return U[:, keep] / np.sqrt(d[keep])
+    return U[:, keep] / np.sqrt(d[keep]), float(d[-1]), float(d[0])
 
 
 def _triangular_root(K: NDArray, cut: float) -> NDArray | None:
@@ -82,16 +75,45 @@ def _triangular_root(K: NDArray, cut: float) -> NDArray | None:
     return inverse.T
 
 
+def inner_products(X: Any, Y: Any) -> NDArray:
+    """Return x·y for all pairs of rows, dense or sparse, in the precision of `X`."""
+    return safe_sparse_dot(X, Y.astype(X.dtype, copy=False).T, dense_output=True)
+
+
 def shifted_products(X: NDArray, Y: NDArray, scale: float) -> NDArray:
     """Return -scale * ‖x - y‖² for all pairs, from one matrix product and never above zero.
 
     Dense rows are moved so that `Y` is centred: distances do not change, but data far from the origin
     no longer lose their digits to cancellation.
     """
-    if not hasattr(X, "tocsr") and not hasattr(Y, "tocsr"):
+    if not sp.issparse(X) and not sp.issparse(Y):
         origin = Y.mean(axis=0)
         X, Y = X - origin, Y - origin
-    out = safe_sparse_dot(X, Y.T * (2 * scale), dense_output=True)
+    out = inner_products(X, Y * (2 * scale))
     out -= scale * row_norms(X, squared=True)[:, None]
     out -= scale * row_norms(Y, squared=True)
     return np.minimum(out, 0, out=out)
+
+
+def squared_distances(A: NDArray, B: NDArray) -> NDArray:
+    """Return ‖a - b‖² for all pairs of dense rows, from one matrix product and never below zero.
+
+    Rows are moved so that `B` is centred and, where their squares would leave the range of the type, scaled by a
+    power of two: neither the origin nor the unit of the data costs digits. A constant column adds exactly nothing.
+    """
+    A, B = (X if X.dtype in (np.float32, np.float64) else X.astype(np.float64) for X in (A, B))
+    _, exponent = np.frexp(max(np.abs(A).max(initial=0), np.abs(B).max(initial=0)))
+    # A fourth of the exponents leaves room for squares, their sums and parts below them down to the last digit.
+    unit = B.dtype.type(1 if abs(exponent) <= np.finfo(B.dtype).maxexp // 4 else 2.0 ** (int(exponent) - 1))
+    origin = B[0] / unit
+    origin = origin + np.mean(B / unit - origin, axis=0, dtype=np.float64).astype(B.dtype)
+    A, B = A / unit - origin, B / unit - origin
+    out = A @ (-2 * B.T)
+    out += row_norms(A, squared=True)[:, None]
+    out += row_norms(B, squared=True)
+    np.maximum(out, 0, out=out)
+    if unit != 1:
+        with np.errstate(over="ignore", under="ignore"):  # a square beyond the range is infinite, one below it zero
+            out *= unit
+            out *= unit
+    return out

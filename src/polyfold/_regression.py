@@ -1,22 +1,59 @@
 """Leave-one-out kernel regression: what earlier coordinates say about a value, without looking at it.
 
 Nadaraya–Watson and locally linear, both with a Gaussian kernel of bandwidth ``h``. Leaving a point out is exact:
-its own weight is set to zero, which equals dividing the in-sample residual by 1 − L_ii.
+its own weight is set to zero, which equals dividing the in-sample residual by 1 − L_ii. Coordinates and values are
+moved to a standard position first, so that neither the origin nor the unit of the data has a say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-__all__ = ["REGRESSORS", "bandwidth_grid", "loo_predict", "lowest_residual", "predict", "residual_ratio"]
+from polyfold._linalg import squared_distances
+
+__all__ = [
+    "REGRESSORS",
+    "bandwidth_grid",
+    "loo_predict",
+    "lowest_residual",
+    "predict",
+    "residual_ratio",
+    "root_mean_square",
+    "standard_position",
+]
 
 REGRESSORS = ("nadaraya_watson", "locally_linear")
 _BLOCK = 4_000_000
 # Share of the trace added to the local moment matrix: a neighbourhood of one point has no slope.
 _RIDGE = 1e-6
+# Squares of bandwidths within these limits are numbers; beyond them a smoother sees one point, or all alike.
+_NARROWEST, _WIDEST = 1e-150, 1e150
+# Weights below exp(-45) change no digit, not even beside the ridge; a product of sparse weights pays below a tenth.
+_NEGLIGIBLE, _SPARSE = 45.0, 0.1
+
+Smoother = Callable[[NDArray, Any], NDArray]
+
+
+def standard_position(X: NDArray) -> tuple[NDArray, NDArray, float]:
+    """Return (S, origin, unit) with X = origin + unit * S, the columns of S centred, its entries of order one.
+
+    The unit is a power of two, so scaling is exact; a column that is constant but for rounding becomes zero.
+    """
+    X = np.asarray(X, dtype=np.float64)
+    _, exponent = np.frexp(np.abs(X).max(initial=0))
+    S = np.ldexp(X, -exponent)
+    size = np.abs(S).max(axis=0)
+    origin = S[0] + np.mean(S - S[0], axis=0)
+    S = S - origin
+    S[:, np.abs(S).max(axis=0) <= 4 * np.finfo(np.float64).eps * size] = 0
+    _, spread = np.frexp(np.abs(S).max(initial=0))
+    return np.ldexp(S, -spread), np.ldexp(origin, exponent), float(np.ldexp(1.0, spread + exponent))
 
 
 def loo_predict(
@@ -28,21 +65,26 @@ def loo_predict(
     regressor: str = "nadaraya_watson",
 ) -> NDArray:
     """Predict ``Y[queries]`` from `F` (n, p), each row without itself; returns (n_queries, t)."""
+    F, _, size = standard_position(F)
+    Y, origin, unit = standard_position(Y)
     queries = np.arange(len(F)) if queries is None else queries
-    predict = _local_mean if regressor == "nadaraya_watson" else _local_line
-    parts = [predict(F, Y, rows, _weights(d2, bandwidth)) for rows, d2 in _distance_blocks(F, queries)]
-    return np.concatenate(parts)
+    smooth = _smoother(F, Y, regressor)
+    parts = [smooth(rows, _weights(d2, bandwidth / size)) for rows, d2 in _distance_blocks(F, queries)]
+    return origin + unit * np.concatenate(parts)
 
 
 def predict(F: NDArray, Y: NDArray, new: NDArray, bandwidth: float) -> NDArray:
     """Nadaraya–Watson prediction of `Y` (n, t) at the rows of `new` (m, p), from all rows of `F` (n, p)."""
+    F, start, size = standard_position(F)
+    Y, origin, unit = standard_position(Y)
+    new = (new - start) / size
     step = max(1, _BLOCK // len(F))
     parts = []
-    for start in range(0, len(new), step):
-        d2 = _squared_distances(new[start : start + step], F)
+    for first in range(0, len(new), step):
+        d2 = squared_distances(new[first : first + step], F)
         d2 -= d2.min(axis=1, keepdims=True)
-        parts.append(_local_mean(F, Y, np.empty(0, dtype=np.intp), _weights(d2, bandwidth)))
-    return np.concatenate(parts)
+        parts.append(_local_mean(Y, np.empty(0, dtype=np.intp), _weights(d2, bandwidth / size)))
+    return origin + unit * np.concatenate(parts)
 
 
 def residual_ratio(
@@ -53,22 +95,28 @@ def residual_ratio(
     queries: NDArray | None = None,
     regressor: str = "nadaraya_watson",
 ) -> NDArray:
-    """Root of (squared leave-one-out errors / variance) of `y` on `F`, for each bandwidth."""
+    """Root of (squared leave-one-out errors / variance) of `y` on `F`, for each bandwidth; 0 if `y` is constant."""
+    F, _, size = standard_position(F)
+    target, _, _ = standard_position(np.asarray(y)[:, None])
     queries = np.arange(len(F)) if queries is None else queries
-    predict = _local_mean if regressor == "nadaraya_watson" else _local_line
-    target = np.asarray(y, dtype=np.float64)[:, None]
+    smooth = _smoother(F, target, regressor)
     errors = np.zeros(len(bandwidths))
     for rows, d2 in _distance_blocks(F, queries):
         for i, h in enumerate(bandwidths):
-            errors[i] += np.sum((target[rows] - predict(F, target, rows, _weights(d2, h))) ** 2)
-    spread = np.sum((target[queries] - target.mean()) ** 2)
-    return np.sqrt(errors / max(float(spread), np.finfo(np.float64).tiny))
+            errors[i] += np.sum((target[rows] - smooth(rows, _weights(d2, h / size))) ** 2)
+    spread = float(np.sum(target[queries] ** 2))
+    return np.sqrt(errors / spread) if spread > 0 else np.zeros(len(bandwidths))
 
 
 def bandwidth_grid(F: NDArray, *, size: int = 8, lowest: float = 0.01) -> NDArray:
     """Geometric grid of bandwidths from `lowest` to 1 times the root mean squared norm of centred `F`."""
-    scale = float(np.sqrt(np.sum(np.var(F, axis=0))))
-    return np.geomspace(lowest, 1.0, size) * max(scale, np.finfo(np.float64).tiny)
+    return np.geomspace(lowest, 1.0, size) * root_mean_square(F)
+
+
+def root_mean_square(F: NDArray) -> float:
+    """Root mean squared norm of the centred rows of `F`."""
+    S, _, unit = standard_position(F)
+    return unit * float(np.sqrt(np.sum(np.mean(S**2, axis=0))))
 
 
 def lowest_residual(
@@ -87,38 +135,51 @@ def lowest_residual(
 
 def _distance_blocks(F: NDArray, queries: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
     """Yield blocks of query rows with squared distances to all rows, their own set to infinity."""
-    F = np.asarray(F, dtype=np.float64)
     step = max(1, _BLOCK // len(F))
     for start in range(0, len(queries), step):
         rows = queries[start : start + step]
-        d2 = _squared_distances(F[rows], F)
+        d2 = squared_distances(F[rows], F)
         d2[np.arange(len(rows)), rows] = np.inf
         # The nearest other point gets weight 1: ratios are unchanged, and far outliers do not underflow.
         d2 -= d2.min(axis=1, keepdims=True)
         yield rows, d2
 
 
-def _squared_distances(A: NDArray, B: NDArray) -> NDArray:
-    d2 = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B)[None, :] - 2.0 * (A @ B.T)
-    return np.maximum(d2, 0.0, out=d2)
+def _weights(d2: NDArray, bandwidth: float) -> Any:
+    """Gaussian weights (q, n), sparse where hardly any of them counts."""
+    scale = 2.0 * min(max(bandwidth, _NARROWEST), _WIDEST) ** 2
+    near = d2 < _NEGLIGIBLE * scale
+    counts = np.count_nonzero(near, axis=1)
+    if counts.sum() > _SPARSE * d2.size:
+        return np.exp(d2 / -scale)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return sp.csr_array((np.exp(d2[near] / -scale), np.nonzero(near)[1], indptr), shape=d2.shape)
 
 
-def _weights(d2: NDArray, bandwidth: float) -> NDArray:
-    return np.exp(d2 * (-0.5 / bandwidth**2))
+def _smoother(F: NDArray, Y: NDArray, regressor: str) -> Smoother:
+    """Return the function from query rows and their weights (q, n) to predictions (q, t)."""
+    if regressor == "nadaraya_watson":
+        return partial(_local_mean, Y)
+    # Coordinates of variance one on average: the ridge weighs slopes and level by the same measure in any unit.
+    spread = np.sqrt(np.mean(F**2)) or 1.0
+    X = np.column_stack([np.ones(len(F)), F / spread])
+    upper = np.triu_indices(X.shape[1])
+    products = X[:, upper[0]] * X[:, upper[1]]
+    targets = (X[:, :, None] * Y[:, None, :]).reshape(len(X), -1)
+    return partial(_local_line, X, np.hstack([products, targets]), upper)
 
 
-def _local_mean(F: NDArray, Y: NDArray, rows: NDArray, W: NDArray) -> NDArray:
-    return (W @ Y) / W.sum(axis=1, keepdims=True)
+def _local_mean(Y: NDArray, rows: NDArray, W: Any) -> NDArray:
+    return (W @ Y) / (W @ np.ones((len(Y), 1)))
 
 
-def _local_line(F: NDArray, Y: NDArray, rows: NDArray, W: NDArray) -> NDArray:
-    """Weighted least squares of `Y` on (1, F) around every query, evaluated at the query."""
-    X = np.column_stack([np.ones(len(F)), F - F.mean(axis=0)])
-    p = X.shape[1]
-    products = (X[:, :, None] * X[:, None, :]).reshape(len(X), p * p)
-    moments = (W @ products).reshape(len(rows), p, p)
+def _local_line(X: NDArray, products: NDArray, upper: tuple, rows: NDArray, W: Any) -> NDArray:
+    """Weighted least squares of the targets on (1, F) around every query, evaluated at the query."""
+    p, k = X.shape[1], len(upper[0])
+    sums = W @ products
+    moments = np.empty((len(rows), p, p))
+    moments[:, upper[0], upper[1]] = moments[:, upper[1], upper[0]] = sums[:, :k]
     ridge = _RIDGE * np.trace(moments, axis1=1, axis2=2) / p
     moments[:, np.arange(p), np.arange(p)] += ridge[:, None]
     slopes = np.linalg.solve(moments, X[rows][:, :, None])[:, :, 0]
-    # Weighted sums of x_j y_j for every target, contracted with the solved query features.
-    return np.stack([np.einsum("qp,qp->q", slopes, W @ (X * y[:, None])) for y in Y.T], axis=1)
+    return np.einsum("qp,qpt->qt", slopes, sums[:, k:].reshape(len(rows), p, -1))

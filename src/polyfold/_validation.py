@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import numbers
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
 from polyfold.exceptions import MissingExtraError
 
-__all__ = ["check_choice", "check_count", "check_real", "import_extra"]
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_range",
+    "check_real",
+    "check_rows",
+    "draw_seed",
+    "import_extra",
+    "keeps_state_on_failure",
+    "own_rows",
+    "sum_duplicates",
+]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+Estimator = TypeVar("Estimator")
 
 
 def check_count(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None, hint: str = "") -> int:
@@ -65,3 +85,100 @@ def import_extra(module: str, extra: str) -> ModuleType:
 
 def _message(name: str, rule: str, value: Any, hint: str) -> str:
     return f"{name} must be {rule}, got {value!r}" + (f"; {hint}." if hint else ".")
+
+
+def draw_seed(random_state: Any) -> int:
+    """Draw the integer that all randomness of one fit comes from."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def check_rows(
+    estimator: Any, X: Any, *, reset: bool, minimum: int = 1, sparse: bool = True, dtype: Any = None, order: Any = None
+) -> Any:
+    """Validate the rows given to an estimator: floats or bytes in range; sparse ones as CSR in its canonical form."""
+    rows = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr" if sparse else False,
+        dtype=[np.float64, np.float32] if dtype is None else dtype,
+        order=order,
+        ensure_min_samples=minimum,
+    )
+    check_range(rows)
+    return _canonical(rows) if sp.issparse(rows) else rows
+
+
+def check_range(X: Any, name: str = "X") -> None:
+    """Raise if squared distances between rows of `X` (in double precision: their squares as well) could overflow."""
+    values = X.data if sp.issparse(X) else X
+    if values.dtype.kind != "f" or values.size == 0:
+        return
+    largest = float(max(values.max(), -values.min()))
+    power = 0.5 if values.dtype == np.float32 else 0.25
+    limit = float(np.finfo(values.dtype).max) ** power / (4 * max(1, X.shape[1]) ** 0.5)
+    if largest > limit:
+        raise ValueError(
+            f"{name} must have magnitudes <= {limit:.0e} in {values.dtype}, so that squared distances stay finite, got "
+            f"{largest:.0e}; remove outliers, or divide by a constant."
+        )
+
+
+def _canonical(X: Any) -> Any:
+    """CSR in which no entry is stored twice, columns in order, indices as short as can be; `X` is not changed."""
+    X = sum_duplicates(X)
+    if X.indices.dtype != np.int32 and max(X.nnz, X.shape[1]) < np.iinfo(np.int32).max:
+        X = type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+    return X
+
+
+def own_rows(validated: Any, given: Any) -> Any:
+    """Return `validated` rows that later changes of `given` cannot reach: a copy where they share memory.
+
+    Files mapped for reading only are kept as they are: they may not fit into memory.
+    """
+    if isinstance(given, list | tuple):
+        return validated
+    if sp.issparse(validated):
+        parts = [(part, getattr(given, name, None)) for name, part in _csr_parts(validated)]
+        shared = any(isinstance(other, np.ndarray) and np.may_share_memory(part, other) for part, other in parts)
+    else:
+        shared = np.may_share_memory(validated, np.asarray(given)) and not _maps_read_only(validated)
+    return validated.copy() if shared else validated
+
+
+def sum_duplicates(X: Any) -> Any:
+    """Return a CSR matrix in which no entry is stored twice; the given one is not changed."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def keeps_state_on_failure(
+    fit: Callable[Concatenate[Estimator, Parameters], Result],
+) -> Callable[Concatenate[Estimator, Parameters], Result]:
+    """Decorate a `fit` that, when it fails or is interrupted, leaves the estimator as it was: fitted before, or not."""
+
+    @functools.wraps(fit)
+    def guarded(self: Estimator, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    return guarded
+
+
+def _csr_parts(X: Any) -> list[tuple[str, np.ndarray]]:
+    return [(name, getattr(X, name)) for name in ("data", "indices", "indptr")]
+
+
+def _maps_read_only(X: Any) -> bool:
+    while X is not None:
+        if isinstance(X, np.memmap) and X.mode == "r":
+            return True
+        X = getattr(X, "base", None)
+    return False

@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.neighbors import kneighbors_graph
 
-from polyfold.bootstrap._bottom import DenseBottom, PrecomputedBottom, SparseBottom, sorted_neighbors
+from polyfold.bootstrap._bottom import DenseBottom, PrecomputedBottom, SparseBottom
 from polyfold.bootstrap._draws import Draw, draw
-from polyfold.bootstrap._screen import principal_screen
+from polyfold.neighbors import principal_screen, sorted_lists
 from tests.oracles.bootstrap import nearest_centers, shift
 
 METRICS = ["euclidean", "cosine", "linear"]
@@ -128,7 +127,7 @@ def test_a_full_distance_matrix_gives_the_euclidean_centers():
     X = np.random.default_rng(0).standard_normal((60, 3))
     distances = np.linalg.norm(X[:, None] - X, axis=2)
     d = draw((0,), n_rows=60, n_centers=20, n_features=3, fraction=1.0, reconstruction=0.0)
-    lists = sorted_neighbors(distances, drop_self=True)
+    lists = sorted_lists(distances, drop_self=True)
     got = PrecomputedBottom(lists).assign(lists, d, lists, own=True)
     np.testing.assert_array_equal(got, nearest_centers(X, X[d.rows]))
 
@@ -139,16 +138,8 @@ def test_centers_spread_along_a_graph_and_new_points_inherit():
     graph = np.zeros((7, 7))
     for a, b in edges:
         graph[a, b] = graph[b, a] = 1.0
-    lists = sorted_neighbors(sp.csr_array(graph), drop_self=True)
+    lists = sorted_lists(sp.csr_array(graph), drop_self=True)
     d = Draw(np.array([6, 0], np.int32), np.arange(1, dtype=np.int32), np.zeros(0, np.int32))
     np.testing.assert_array_equal(PrecomputedBottom(lists).assign(lists, d, None, own=True), [1, 1, 1, 1, 1, 0, 0])
     new = np.array([[3, -1], [5, 0], [-1, -1]], dtype=np.int32)
     np.testing.assert_array_equal(PrecomputedBottom(lists).assign(new, d, None, own=False), [1, 1, 0])
-
-
-def test_sorted_neighbors_orders_by_distance_and_drops_the_point_itself():
-    X = np.random.default_rng(0).standard_normal((30, 2))
-    graph = kneighbors_graph(X, 5, mode="distance", include_self=True)
-    lists = sorted_neighbors(graph, drop_self=True)
-    distances = np.linalg.norm(X[:, None] - X, axis=2)
-    np.testing.assert_array_equal(lists, np.argsort(distances, axis=1)[:, 1:5])

@@ -3,8 +3,9 @@ import logging
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.neighbors import KNeighborsTransformer
 
-from polyfold.bootstrap import Checkpoint, choose_bottom, fit_network
+from polyfold.bootstrap import choose_bottom, fit_network
 from polyfold.bootstrap._choose import is_affordable, list_length
 from tests.oracles.bootstrap import network as literal_network
 
@@ -57,36 +58,8 @@ def test_exact_mode_reports_no_error_and_the_graph_its_own():
     assert 0 < approximate.recall <= 1
 
 
-def test_a_checkpoint_is_taken_up_to_the_same_result(tmp_path, monkeypatch):
-    X = data()
-    sizes = [40, 20, 8]
-    whole = fit_network(X, bottom_of(X, neighbors=3), sizes, **OPTIONS)
-    folder = Checkpoint(tmp_path, {"seed": 5})
-    fit_network(X, bottom_of(X, neighbors=3), sizes[:2], checkpoint=folder, **OPTIONS)
-    fresh = bottom_of(X, neighbors=3)
-    monkeypatch.setattr(fresh, "assign", None)  # the first layer must not be computed again
-    resumed = fit_network(X, fresh, sizes, checkpoint=folder, **OPTIONS)
-    for a, b in zip(whole.codes, resumed.codes, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert resumed.disagreement == whole.disagreement
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["layer-00.npz", "layer-01.npz", "layer-02.npz"]
-
-
-def test_a_folder_of_another_fit_is_refused(tmp_path):
-    Checkpoint(tmp_path, {"seed": None, "sizes": [4]}).start(3)
-    assert Checkpoint(tmp_path, {"seed": None, "sizes": [4]}).settings["seed"] == 3
-    with pytest.raises(ValueError, match="which differs in sizes"):
-        Checkpoint(tmp_path, {"seed": None, "sizes": [5]})
-
-
-def test_an_interrupted_write_is_not_read(tmp_path):
-    folder = Checkpoint(tmp_path, {"seed": 0})
-    (tmp_path / "layer-00.partial").write_bytes(b"half")
-    assert folder.load(0) is None
-
-
 def test_progress_names_the_layer(caplog, monkeypatch):
-    monkeypatch.setattr("polyfold._progress.track.__kwdefaults__", {"total": None, "every": 0.0})
+    monkeypatch.setattr("polyfold._running.track.__kwdefaults__", {"total": None, "every": 0.0})
     X = data()
     with caplog.at_level(logging.INFO, logger="polyfold"):
         fit_network(X, bottom_of(X), [40, 8], **OPTIONS)
@@ -106,3 +79,45 @@ def test_a_graph_is_refused_where_it_has_no_meaning(metric):
         bottom_of(data(), metric, "graph")
     with pytest.raises(ValueError, match="'exact' or 'auto' with sparse data"):
         bottom_of(sp.csr_array(data()), "cosine", "graph")
+
+
+@pytest.mark.parametrize("neighbors", ["exact", "graph", 3])
+@pytest.mark.parametrize("size", [1e39, 1e100])
+def test_a_far_point_gets_codes(neighbors, size):
+    X = data(400, 90)
+    net = fit_network(X, bottom_of(X, neighbors=neighbors), [40, 20], **OPTIONS)
+    far = np.zeros((3, 90))
+    far[0] = size
+    far[1, 5] = -size
+    far[2] = X[3]
+    codes = net.encode(far, 1)
+    assert codes.max() < 20
+    np.testing.assert_array_equal(codes[:, 2], net.codes[1][:, 3])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "linear"])
+@pytest.mark.parametrize("factor", [2.0**-200, 2.0**200])
+@pytest.mark.parametrize("form", [np.array, sp.csr_array])
+def test_codes_do_not_depend_on_the_scale(metric, factor, form):
+    X = data() * (data(seed=1) > 0)
+    plain, scaled = (fit_network(form(Z), bottom_of(form(Z), metric), [40, 20], **OPTIONS) for Z in (X, X * factor))
+    np.testing.assert_array_equal(scaled.codes, plain.codes)
+
+
+@pytest.mark.parametrize("factor", [2.0**-200, 2.0**200])
+def test_graph_candidates_do_not_depend_on_the_scale(factor):
+    X = data(400, 90)
+    plain, scaled = (fit_network(Z, bottom_of(Z, neighbors=3), [40], **OPTIONS) for Z in (X, X * factor))
+    np.testing.assert_array_equal(scaled.codes, plain.codes)
+    assert scaled.recall == plain.recall
+
+
+def test_a_transformer_whose_graph_has_other_columns_is_refused():
+    class Wrong(KNeighborsTransformer):
+        def transform(self, X):
+            graph = super().transform(X)
+            return graph if len(X) == 90 else sp.csr_array((np.ones(len(X)), (range(len(X)), [500] * len(X))))
+
+    net = fit_network(data(), bottom_of(data(), neighbors=Wrong(n_neighbors=30)), [40], **OPTIONS)
+    with pytest.raises(ValueError, match=r"neighbors must be a graph of shape \(5, 90\), .* got \(5, 501\)"):
+        net.encode(data()[:5] + 0.1, 0)

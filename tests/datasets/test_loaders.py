@@ -1,7 +1,9 @@
 """Loaders: from the folder, from openml.org, and with neither an error that says what to put where."""
 
 import dataclasses
+import pickle
 import re
+import zipfile
 
 import numpy as np
 import pytest
@@ -95,12 +97,91 @@ def test_known_file_with_other_content_is_refused(tmp_path, monkeypatch):
     assert datasets.load_orl(tmp_path).data.shape == (6, 1024)
 
 
-def test_truncated_file_is_refused_in_words(tmp_path):
+def damaged(kind, path):
+    """Put a file that is no set of arrays at `path`."""
+    arrays = small_arrays("orl")
+    write_arrays(path, arrays)
+    whole = path.read_bytes()
+    if kind == "a single array":
+        with path.open("wb") as file:
+            np.save(file, arrays["X"])
+    elif kind == "Python objects":
+        np.savez(path, X=np.array([{}], dtype=object), y=arrays["y"])
+    elif kind == "a pickle":
+        path.write_bytes(pickle.dumps(arrays))
+    elif kind == "another archive":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("readme.txt", "hello")
+    elif kind == "an empty archive":
+        zipfile.ZipFile(path, "w").close()
+    else:
+        path.write_bytes({"truncated": whole[:-200], "empty": b"", "text": b"X,y\n1,2\n"}[kind])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "truncated",
+        "empty",
+        "text",
+        "a single array",
+        "Python objects",
+        "a pickle",
+        "another archive",
+        "an empty archive",
+    ],
+)
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_file_that_cannot_be_read_is_refused_in_words(kind, verify, tmp_path):
     path = tmp_path / "orl_32.npz"
-    write_arrays(path, small_arrays("orl"))
-    path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(ValueError, match=r"not a readable \.npz file"):
+    damaged(kind, path)
+    with pytest.raises(ValueError, match=rf"{re.escape(str(path))} must be an \.npz file.*delete it") as caught:
+        datasets.load_orl(tmp_path, verify=verify)
+    assert "allow_pickle" not in str(caught.value)
+
+
+def test_any_byte_may_be_wrong(tmp_path):
+    """What is read is what was written, or the file is named."""
+    path = tmp_path / "orl_32.npz"
+    X, y = np.zeros((6, 1024), dtype=np.uint8), np.arange(6)
+    write_arrays(path, {"X": X, "y": y})
+    whole = path.read_bytes()
+    silent = []
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 33]) + whole[place + 1 :])
+        try:
+            read = datasets.load_orl(tmp_path, return_X_y=True)
+        except ValueError as error:
+            right = str(path) in str(error)
+        else:
+            right = np.array_equal(read[0], X) and np.array_equal(read[1], y)
+        silent += [] if right else [place]
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": None}, "got X without y; put"),
+        ({"y": np.arange(5)}, r"\(6, 1024\) and targets of shape \(5,\) do not match; put"),
+        ({"X": np.ones((6, 7))}, r"7 columns are no images of \(32, 32\) pixels; put"),
+        ({"X": np.ones(6)}, "do not match; put"),
+    ],
+)
+def test_wrong_arrays_are_named(change, message, tmp_path):
+    arrays = {name: a for name, a in {**small_arrays("orl"), **change}.items() if a is not None}
+    write_arrays(tmp_path / "orl_32.npz", arrays)
+    with pytest.raises(ValueError, match=rf"orl_32\.npz must hold .*{message}"):
         datasets.load_orl(tmp_path)
+
+
+@pytest.mark.parametrize("change", [{"indices": np.array([99])}, {"shape": np.array([2])}, {"indptr": np.arange(3)}])
+def test_broken_sparse_texts_are_named(change, tmp_path):
+    arrays = small_arrays("reuters")
+    part = {name: np.resize(a, arrays[name].shape) if name == "indices" else a for name, a in change.items()}
+    write_arrays(tmp_path / CATALOGUE["reuters"].file, {**arrays, **part})
+    with pytest.raises(ValueError, match=r"csr\.npz must hold arrays that fit one another.*put the right file there"):
+        datasets.load_reuters(tmp_path)
 
 
 def fake_openml(n_rows, n_columns, calls):

@@ -2,9 +2,12 @@ import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 
 import polyfold as pf
+from polyfold.kernels import Gaussian, Isomap, LaplacianEigenmaps
 
 
 @pytest.fixture
@@ -65,3 +68,31 @@ def test_frozen_representation_is_kept(modules, blobs, classes):
 def test_unknown_voting_is_told(modules, blobs, classes):
     with pytest.raises(ValueError, match="voting must be one of 'hard', 'soft', got 'loud'"):
         pf.ModularClassifier(modules, voting="loud").fit(blobs, classes)
+
+
+FOLDS = KFold(3, shuffle=True, random_state=0)
+
+
+def test_cross_validation_of_a_precomputed_kernel_is_that_of_the_kernel(blobs, classes):
+    K = np.exp(-0.1 * ((blobs[:, None] - blobs) ** 2).sum(axis=2))
+
+    def scores(X, kernel):
+        modules = pf.ModularKernelPCA(5, 2, kernel=kernel, diversity=0.8, random_state=0)
+        return cross_val_score(pf.ModularClassifier(modules), X, classes, cv=FOLDS, error_score="raise")
+
+    np.testing.assert_array_equal(scores(K, "precomputed"), scores(blobs, Gaussian(gamma=0.1)))
+
+
+@pytest.mark.parametrize("kernel", [LaplacianEigenmaps, Isomap])
+def test_cross_validation_on_distances_is_that_on_points(kernel, rng):
+    X, y = rng.standard_normal((90, 3)), np.repeat(["a", "b", "c"], 30)
+    X[y == "b", 0] += 1.5
+    X[y == "c", 1] += 1.5
+    distances = np.linalg.norm(X[:, None] - X, axis=2)
+
+    def scores(X, neighbors):
+        embedding = pf.KernelEmbedding(2, kernel=kernel(8, neighbors=neighbors))
+        model = make_pipeline(embedding, KNeighborsClassifier(3))
+        return cross_val_score(model, X, y, cv=FOLDS, error_score="raise")
+
+    np.testing.assert_array_equal(scores(distances, "precomputed"), scores(X, "exact"))

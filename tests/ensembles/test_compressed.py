@@ -6,14 +6,19 @@ import scipy.sparse as sp
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.dummy import DummyRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn.metrics import pairwise_distances
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from polyfold import BootstrapClustering, Compressed, ModularKernelPCA, MultilayerBootstrapNetwork
 from polyfold.ensembles import DropoutNetwork
+from polyfold.exceptions import DegenerateDataWarning
 
 
 @parametrize_with_checks([Compressed(PCA(1), student=Ridge())])
@@ -130,3 +135,93 @@ def test_torch_by_name_has_the_size_of_the_paper():
     assert student.hidden == (2048, 2048)
     assert student.dropout == 0.2
     assert student.output == "linear"
+
+
+@pytest.mark.parametrize("n", [10, 13, 19])
+@pytest.mark.parametrize("teacher", [PCA(1), PCA(3)])
+def test_a_perfect_student_of_a_few_rows_is_faithful(n, teacher):
+    X = np.random.default_rng(0).standard_normal((n, 5)) + 10
+    compressed = Compressed(teacher, student=LinearRegression(), random_state=0).fit(X)
+    assert compressed.fidelity_ == pytest.approx(1.0)
+
+
+def test_a_useless_student_of_a_few_rows_is_not():
+    X = np.random.default_rng(0).standard_normal((15, 5))
+    assert Compressed(PCA(2), student=DummyRegressor(), random_state=0).fit(X).fidelity_ < 0.2
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e6 + 0.1])
+def test_fidelity_to_a_constant_is_undefined_and_said_so(blobs, value):
+    X, _ = blobs
+    with pytest.warns(DegenerateDataWarning, match="fidelity_ is NaN; hold out more rows"):
+        compressed = Compressed(PCA(1), student=Ridge(), random_state=0).fit(X, target=np.full((300, 1), value))
+    assert np.isnan(compressed.fidelity_)
+    np.testing.assert_allclose(compressed.transform(X), value)
+
+
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csr_array])
+def test_sparse_bytes_and_repeated_entries_are_scaled_by_what_they_mean(form):
+    rng = np.random.default_rng(0)
+    X = (rng.integers(100, 256, (60, 4)) * (rng.random((60, 4)) < 0.5)).astype(np.uint8)
+    whole = sp.csr_array(X.astype(np.float64))
+    twice = form((np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2), 2 * whole.indptr), shape=X.shape)
+    target = X.astype(np.float64) @ rng.standard_normal((4, 2))
+    found = [Compressed(PCA(2), student=Ridge(), random_state=0).fit(rows, target=target) for rows in (whole, twice)]
+    bytes_ = Compressed(PCA(2), student=Ridge(), random_state=0).fit(form(X), target=target)
+    np.testing.assert_allclose(found[0].transform(whole), found[1].transform(twice))
+    np.testing.assert_allclose(found[0].transform(whole), bytes_.transform(form(X)), rtol=1e-3)
+
+
+def test_a_failed_fit_leaves_what_was_there(blobs):
+    X, _ = blobs
+    new, old = Compressed(PCA(2), student=Ridge()), Compressed(PCA(2), student=Ridge()).fit(X)
+    expected = old.transform(X)
+    for compressed in (new, old):
+        with pytest.raises(ValueError, match="negative"):
+            compressed.set_params(student=Ridge(alpha="negative")).fit(X[:, :3])
+    with pytest.raises(NotFittedError):
+        new.transform(X)
+    np.testing.assert_array_equal(old.transform(X), expected)
+
+
+def test_values_whose_squares_overflow_are_refused(blobs):
+    X = blobs[0].copy()
+    compressed = Compressed(PCA(2), student=Ridge()).fit(X)
+    X[3, 2] = 1e200
+    for act in (compressed.transform, compressed.fit):
+        with pytest.raises(ValueError, match="X must have magnitudes <= .*, got 1e\\+200; remove outliers"):
+            act(X)
+
+
+def test_a_precomputed_teacher_is_split_by_rows_and_columns(blobs):
+    X, y = blobs
+    teacher = MultilayerBootstrapNetwork(3, n_classes=4, n_clusterings=60, metric="precomputed", random_state=0)
+    model = make_pipeline(Compressed(teacher, student=Ridge(), random_state=0), KNeighborsClassifier())
+    assert cross_val_score(model, pairwise_distances(X), y, cv=3).min() > 0.8
+
+
+def test_sparse_rows_train_the_network_as_dense_ones_do(blobs):
+    pytest.importorskip("torch")
+    X, _ = blobs
+    students = [DropoutNetwork((16,), max_iter=3, random_state=0).fit(rows, X[:, :2]) for rows in (X, sp.csr_array(X))]
+    np.testing.assert_array_equal(students[0].predict(X), students[1].predict(X))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"output": "softmax"}, "output must be one of 'linear', 'sigmoid'"),
+        ({"dropout": 1.0}, "dropout must be a number >= 0 and <= 0.99"),
+        ({"max_iter": 0}, "max_iter must be an integer >= 1"),
+        ({"batch_size": 0}, "batch_size must be an integer >= 1"),
+        ({"learning_rate": 0}, "learning_rate must be a number > 0"),
+        ({"hidden": (0,)}, "hidden must be an integer >= 1"),
+    ],
+)
+def test_bad_parameters_of_the_network_are_named(blobs, options, message):
+    pytest.importorskip("torch")
+    student = DropoutNetwork(**options)
+    with pytest.raises(ValueError, match=message):
+        student.fit(blobs[0], blobs[0][:, :2])
+    with pytest.raises(NotFittedError):
+        student.predict(blobs[0])

@@ -5,10 +5,12 @@ import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import get_tags
 
 import polyfold as pf
 from polyfold.ensembles._rerank import rerank
 from polyfold.exceptions import MissingExtraError
+from polyfold.kernels import Gaussian
 from polyfold.metrics import retrieval_precision
 from tests.oracles import modular as oracle
 
@@ -118,8 +120,54 @@ def test_frozen_representation_searches_other_rows(blobs):
 
 
 def test_reranking_drops_repeats_and_fills_with_minus_one():
-    Z = np.array([[0.0], [1.0], [3.0]])
-    distances, indices = rerank(np.array([[0.9]]), Z, np.array([[1, 0, 1]]), 3)
+    Z = np.array([[[0.0]], [[1.0]], [[3.0]]])
+    distances, indices = rerank(np.array([[[0.9]]]), Z, np.array([0]), np.array([[1, 0, 1]]), 3)
     np.testing.assert_array_equal(indices, [[1, 0, -1]])
     np.testing.assert_allclose(distances[0, :2], [0.01, 0.81])
     assert np.isinf(distances[0, 2])
+
+
+@pytest.mark.parametrize("nonsense", [-1, 3, 10**12])
+def test_reranking_ignores_candidates_that_are_no_row(nonsense):
+    Z = np.array([[[0.0]], [[1.0]], [[3.0]]])
+    _, indices = rerank(np.array([[[3.0]]]), Z, np.array([0]), np.array([[nonsense, 0]]), 2)
+    np.testing.assert_array_equal(indices, [[0, -1]])
+
+
+def test_reranking_reads_the_named_modules_only(rng):
+    Q, Z = rng.standard_normal((4, 5, 2)), rng.standard_normal((9, 5, 2))
+    distances, indices = rerank(Q, Z, np.array([3, 0]), np.tile(np.arange(9), (4, 1)), 9)
+    expected = ((Q[:, None, [0, 3]] - Z[None, :, [0, 3]]) ** 2).sum(axis=(2, 3))
+    np.testing.assert_array_equal(indices, np.argsort(expected, axis=1))
+    np.testing.assert_allclose(distances, np.sort(expected, axis=1))
+
+
+def test_modules_are_kept_once_by_point(index_of, blobs):
+    index = index_of()
+    modules = index.representation_.transform_modules(blobs)
+    index.kneighbors(blobs, modules=[0, 3])
+    kept = [value for value in vars(index).values() if isinstance(value, np.ndarray)]
+    assert [a.shape for a in kept] == [(90, 5, 3)]
+    np.testing.assert_array_equal(kept[0], modules.transpose(1, 0, 2))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("factor", [2.0**-60, 2.0**60])
+def test_neighbours_do_not_depend_on_the_scale_of_the_modules(engine, factor, index_of, blobs):
+    class Scaled(pf.ModularKernelPCA):
+        def transform_modules(self, X):
+            return super().transform_modules(X).astype(np.float32) * np.float32(factor)
+
+    index = pf.ModularNeighbors(Scaled(5, 3, diversity=0.99, random_state=0), n_neighbors=4, engine=engine).fit(blobs)
+    expected = index_of(engine).kneighbors(blobs, return_distance=False)
+    np.testing.assert_array_equal(index.kneighbors(blobs, return_distance=False), expected)
+
+
+def test_precomputed_kernels_are_searched_as_the_kernel_is(blobs):
+    K = np.exp(-((blobs[:, None] - blobs) ** 2).sum(axis=2))
+    index = pf.ModularNeighbors(pf.ModularKernelPCA(3, 2, kernel="precomputed", random_state=0), n_neighbors=3)
+    assert get_tags(index).input_tags.pairwise
+    found = index.fit(K[:60, :60]).kneighbors(K[60:, :60], return_distance=False)
+    other = pf.ModularNeighbors(pf.ModularKernelPCA(3, 2, kernel=Gaussian(gamma=1.0), random_state=0), n_neighbors=3)
+    expected = other.fit(blobs[:60]).kneighbors(blobs[60:], return_distance=False)
+    np.testing.assert_array_equal(found, expected)

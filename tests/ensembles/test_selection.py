@@ -4,6 +4,7 @@ from sklearn.model_selection import KFold
 
 import polyfold as pf
 from polyfold.estimators import ModularKernelPCA
+from polyfold.kernels import Gaussian, Isomap
 
 
 @pytest.fixture
@@ -55,3 +56,26 @@ def test_own_scoring_sees_fitted_models_and_both_parts(modules, blobs):
 def test_bad_arguments_are_named(arguments, message, modules, blobs):
     with pytest.raises(ValueError, match=message):
         pf.select_diversity(modules, blobs, **arguments)
+
+
+@pytest.mark.parametrize("labels", [None, np.repeat([0, 1, 2], 30)])
+def test_precomputed_kernels_score_as_the_kernel_does(labels, blobs):
+    K = np.exp(-0.1 * ((blobs[:, None] - blobs) ** 2).sum(axis=2))
+    cv = KFold(3, shuffle=True, random_state=0)
+
+    def scores(X, kernel):
+        modules = pf.ModularKernelPCA(4, 2, kernel=kernel, random_state=0)
+        return pf.select_diversity(modules, X, labels, grid=[0.0, 0.9], cv=cv).scores
+
+    np.testing.assert_allclose(scores(K, "precomputed"), scores(blobs, Gaussian(gamma=0.1)))
+
+
+def test_precomputed_distances_score_as_the_points_do(rng):
+    X = rng.standard_normal((90, 3))
+    distances = np.linalg.norm(X[:, None] - X, axis=2)
+
+    def scores(X, neighbors):
+        modules = pf.ModularKernelPCA(2, 2, kernel=Isomap(8, neighbors=neighbors), random_state=0)
+        return pf.select_diversity(modules, X, grid=[0.9], cv=3).scores
+
+    np.testing.assert_allclose(scores(distances, "precomputed"), scores(X, "exact"))

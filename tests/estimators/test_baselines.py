@@ -1,8 +1,47 @@
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.exceptions import NotFittedError
 
 import polyfold as pf
 from polyfold.baselines import BootstrapKernelPCA, MonolithicKernelPCA, PartitionKernelPCA, RandomKernelPCA
+from polyfold.kernels import Gaussian
+from tests.oracles.modular import centred
+
+RAW = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer}
+TOO_FEW = "ignore:n_components=.* is more than the:polyfold.exceptions.DegenerateDataWarning"
+
+
+@pytest.mark.filterwarnings(TOO_FEW)
+@pytest.mark.parametrize("data", RAW)
+def test_monolithic_coordinates_reproduce_the_kernel_at_full_rank(data):
+    X = RAW[data]().data
+    Z = MonolithicKernelPCA(len(X), random_state=0).fit_transform(X)
+    kernel = Gaussian().resolve(X)
+    np.testing.assert_allclose(Z @ Z.T, centred(kernel(X, X)), atol=1e-6)
+
+
+@pytest.mark.filterwarnings(TOO_FEW)
+@pytest.mark.parametrize("data", RAW)
+@pytest.mark.parametrize("estimator", [BootstrapKernelPCA, RandomKernelPCA, MonolithicKernelPCA])
+def test_default_coordinates_are_no_longer_than_the_points(estimator, data):
+    """A point of a centred Gaussian kernel has length at most √2, and so has the mean of a sample."""
+    X = RAW[data]().data
+    assert np.abs(estimator(random_state=0).fit(X).transform(X)).max() < 2 * np.sqrt(2)
+
+
+@pytest.mark.parametrize("estimator", [PartitionKernelPCA, RandomKernelPCA, BootstrapKernelPCA, MonolithicKernelPCA])
+def test_after_an_interrupted_first_fit_the_model_is_not_fitted(estimator, blobs, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    model = estimator(n_modules=2, n_components=2)
+    monkeypatch.setattr(estimator, "_store_maps", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(blobs)
+    for use in (model.transform, model.transform_modules):
+        with pytest.raises(NotFittedError):
+            use(blobs)
 
 
 def test_partition_deals_the_monolithic_columns(blobs):

@@ -1,4 +1,5 @@
 import pickle
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -6,9 +7,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer, kneighbors_graph
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted
 
 from polyfold import MultilayerBootstrapNetwork
 from polyfold.bootstrap import shared_centers
@@ -87,11 +92,25 @@ def test_every_layer_can_be_looked_at(blobs):
     np.testing.assert_allclose(network.at_layer(-1).embedding_, network.embedding_)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, pd.DataFrame], ids=["dense", "sparse", "frame"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
-def test_training_rows_are_not_copied(blobs, dtype):
+def test_rows_overwritten_after_the_fit_do_not_matter(blobs, dtype, form):
     X = np.clip(blobs[0] * 8 + 128, 0, 255).astype(dtype)
-    network = small().fit(X)
-    assert np.shares_memory(network.network_.bottom.X, X)
+    given = form(X.copy())
+    network = small().fit(given)
+    if sp.issparse(given):
+        given.data[:] = 1
+    elif isinstance(given, pd.DataFrame):
+        given.loc[:, :] = dtype(1)
+    else:
+        given[:] = 1
+    np.testing.assert_allclose(network.transform(X), network.embedding_, atol=1e-5)
+
+
+def test_a_file_mapped_for_reading_is_not_copied(blobs, tmp_path):
+    np.save(tmp_path / "rows.npy", blobs[0])
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    assert np.may_share_memory(small().fit(mapped).network_.bottom.X, mapped)
 
 
 def test_types_agree_on_the_same_numbers(blobs):
@@ -152,6 +171,28 @@ def test_a_precomputed_graph_is_all_that_is_needed(blobs):
         small(metric="precomputed").fit(graph[:50])
 
 
+@pytest.mark.parametrize("form", ["graph", "distances"])
+def test_a_precomputed_graph_is_split_by_rows_and_columns(blobs, form):
+    X, y = blobs
+    D = kneighbors_graph(X, 60, mode="distance") if form == "graph" else pairwise_distances(X)
+    model = make_pipeline(clone(small(metric="precomputed", n_clusterings=100)), KNeighborsClassifier())
+    assert cross_val_score(model, D, y, cv=3).min() > 0.9
+
+
+def test_a_graph_made_in_the_pipeline_is_split_by_rows(blobs):
+    X, y = blobs
+    graph = KNeighborsTransformer(n_neighbors=60)
+    model = make_pipeline(graph, small(metric="precomputed", n_clusterings=100), KNeighborsClassifier())
+    assert cross_val_score(model, X, y, cv=3).min() > 0.9
+
+
+@pytest.mark.parametrize("n", [3, 4, 7])
+def test_a_few_rows_are_enough(blobs, n):
+    network = small().fit(blobs[0][:n])
+    assert network.explained_variance_[0] > 0
+    np.testing.assert_allclose(network.transform(blobs[0][:n]), network.embedding_, atol=1e-12)
+
+
 def test_names_and_frames(blobs):
     frame = pd.DataFrame(blobs[0], columns=[f"f{i}" for i in range(12)])
     network = small().set_output(transform="pandas").fit(frame)
@@ -175,6 +216,136 @@ def test_without_a_seed_the_folder_remembers_its_own(blobs, tmp_path):
     X, _ = blobs
     first = small(random_state=None).fit(X, checkpoint=tmp_path).embedding_
     np.testing.assert_array_equal(small(random_state=None).fit(X, checkpoint=tmp_path).embedding_, first)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder of a whole fit, its rows, and what came out."""
+    X, _ = make_blobs(40, n_features=4, centers=3, random_state=1)
+    folder = tmp_path_factory.mktemp("finished")
+    return folder, X, tiny().fit(X, checkpoint=folder).embedding_
+
+
+def tiny(**options):
+    return small(**{"n_clusterings": 8, "n_classes": 2, **options})
+
+
+def resumed_or_refused(X, expected, folder, damaged):
+    """Whether the fit went on, and rightly; a refusal must name the file and the way out."""
+    try:
+        found = tiny().fit(X, checkpoint=folder).embedding_
+    except ValueError as error:
+        if str(damaged) not in str(error) or "; " not in str(error):
+            raise
+        return False
+    np.testing.assert_array_equal(found, expected)
+    return True
+
+
+@pytest.mark.parametrize("name", ["state.json", "layer-00.npz", "layer-01.npz"])
+def test_a_flipped_byte_is_seen_or_harmless(finished, tmp_path, name):
+    source, X, expected = finished
+    folder = shutil.copytree(source, tmp_path / "copy")
+    content = (source / name).read_bytes()
+    places = np.random.RandomState(0).choice(len(content), min(60, len(content)), replace=False)
+    refused = 0
+    for place in places:
+        for bit in (0, 6):
+            damaged = bytearray(content)
+            damaged[place] ^= 1 << bit
+            (folder / name).write_bytes(damaged)
+            refused += not resumed_or_refused(X, expected, folder, folder / name)
+    assert refused > len(places)
+
+
+@pytest.mark.parametrize("name", ["state.json", "layer-00.npz"])
+@pytest.mark.parametrize("content", [b"", b"half", b"[]", b"{}", b"3", b"\xff\xfe", b'{"digest": 1}', None])
+def test_truncated_and_foreign_files_are_refused(finished, tmp_path, name, content):
+    source, X, expected = finished
+    folder = shutil.copytree(source, tmp_path / "copy")
+    half = (source / name).read_bytes()[:-40]
+    (folder / name).write_bytes(half if content is None else content)
+    assert not resumed_or_refused(X, expected, folder, folder / name)
+
+
+def test_layers_without_their_state_are_refused(finished, tmp_path):
+    source, X, _ = finished
+    folder = shutil.copytree(source, tmp_path / "copy")
+    (folder / "state.json").unlink()
+    with pytest.raises(ValueError, match=r"state\.json.* does not exist beside layer-00.npz; pass another folder or"):
+        tiny(random_state=1).fit(X, checkpoint=folder)
+
+
+def test_layers_of_another_fit_are_refused(finished, tmp_path):
+    source, X, _ = finished
+    tiny(random_state=1).fit(X, checkpoint=tmp_path / "other")
+    shutil.copy(source / "layer-00.npz", tmp_path / "other")
+    with pytest.raises(ValueError, match=r"layer-00\.npz.*damaged.*; delete it"):
+        tiny(random_state=1).fit(X, checkpoint=tmp_path / "other")
+
+
+def test_lost_layers_are_computed_again(finished, tmp_path):
+    source, X, expected = finished
+    for lost in source.glob("layer-*"):
+        folder = shutil.copytree(source, tmp_path / lost.stem)
+        (folder / lost.name).unlink()
+        assert resumed_or_refused(X, expected, folder, lost)
+        assert (folder / lost.name).exists()
+
+
+def test_numbers_of_numpy_and_of_python_are_the_same_fit(finished):
+    folder, X, expected = finished
+    network = tiny(n_clusterings=np.int64(8), feature_fraction=np.float64(0.5), random_state=np.int64(0))
+    np.testing.assert_array_equal(network.fit(X, checkpoint=folder).embedding_, expected)
+
+
+def test_numbers_of_numpy_are_written(finished, tmp_path):
+    _, X, _ = finished
+    network = tiny(n_clusterings=np.int64(8), first_layer=np.int32(20), neighbors=np.int64(5))
+    assert network.fit(X, checkpoint=tmp_path).layer_sizes_ == tiny(first_layer=20).fit(X).layer_sizes_
+
+
+def test_a_graph_of_neighbours_belongs_to_the_fit(finished, tmp_path):
+    _, X, _ = finished
+    near, nearer = (kneighbors_graph(X, k, mode="distance") for k in (30, 20))
+    tiny(neighbors=near).fit(X, checkpoint=tmp_path)
+    tiny(neighbors=near.copy()).fit(X, checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="differs in neighbors"):
+        tiny(neighbors=nearer).fit(X, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize("use", ["transform", "codes", "at_layer"])
+def test_a_failed_first_fit_leaves_an_unfitted_network(blobs, monkeypatch, use):
+    X, _ = blobs
+    network = small()
+    monkeypatch.setattr("polyfold.estimators._bootstrap.fit_output", None)
+    with pytest.raises(TypeError):
+        network.fit(X)
+    with pytest.raises(NotFittedError):
+        getattr(network, use)(0 if use == "at_layer" else X)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(network)
+
+
+def test_a_failed_refit_leaves_the_network_that_was_there(blobs, monkeypatch):
+    X, _ = blobs
+    network = small().fit(X)
+    expected = network.transform(X)
+    monkeypatch.setattr("polyfold.estimators._bootstrap.fit_output", None)
+    with pytest.raises(TypeError):
+        network.fit(pd.DataFrame(X[:, :5]))
+    np.testing.assert_array_equal(network.transform(X), expected)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "linear"])
+def test_values_whose_squares_overflow_are_refused(blobs, form, metric):
+    X = blobs[0].copy()
+    network = small(metric=metric).fit(form(X))
+    X[3, 2] = 1e200
+    for method in (clone(network).fit, network.transform):
+        with pytest.raises(ValueError, match="X must have magnitudes <= .*, got 1e\\+200; remove outliers"):
+            method(form(X))
 
 
 @pytest.mark.parametrize("scale", [1e-25, 1e25])
@@ -208,6 +379,7 @@ def test_reconstruction_changes_the_centers(blobs):
         ({"neighbors": "nearly"}, "neighbors must be 'auto', 'exact', 'graph'"),
         ({"neighbors": "graph", "reconstruction": 0.1}, "'exact' or 'auto' with reconstruction > 0"),
         ({"n_components": 0}, "n_components must be an integer >= 1"),
+        ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0"),
     ],
 )
 def test_bad_parameters_are_named(blobs, options, message):

@@ -1,12 +1,15 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, pairwise_distances
+from sklearn.model_selection import cross_val_score
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from polyfold import BootstrapClustering, MultilayerBootstrapNetwork
-from polyfold.estimators._bootstrap_clustering import largest_drop
 
 SMALL = MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, random_state=0)
 
@@ -44,11 +47,6 @@ def test_the_number_of_clear_groups_is_found():
     assert adjusted_rand_score(y, clustering.labels_) == 1.0
 
 
-def test_the_largest_drop_is_counted():
-    assert largest_drop(np.array([5.0, 4.9, 1.0, 0.9])) == 3
-    assert largest_drop(np.array([1.0])) == 2
-
-
 def test_the_best_of_many_runs_is_kept():
     X = np.random.default_rng(0).standard_normal((120, 5))
     one, many = (BootstrapClustering(6, network=SMALL, n_init=n, random_state=0).fit(X) for n in (1, 30))
@@ -67,3 +65,48 @@ def test_the_best_of_many_runs_is_kept():
 def test_bad_numbers_are_named(n_clusters, error, message):
     with pytest.raises(error, match=message):
         BootstrapClustering(n_clusters).fit(np.random.default_rng(0).standard_normal((30, 3)))
+
+
+@pytest.mark.parametrize("n", [3, 5, 9])
+def test_a_few_rows_are_clustered_by_default(n):
+    X, y = make_blobs(n, n_features=4, centers=2, random_state=0)
+    clustering = BootstrapClustering(random_state=0).fit(X)
+    assert adjusted_rand_score(y, clustering.labels_) == 1.0
+    assert clustering.labels_.shape == (n,)
+
+
+@pytest.mark.filterwarnings("ignore::polyfold.exceptions.DegenerateDataWarning")
+def test_equal_rows_are_one_cluster():
+    assert BootstrapClustering(random_state=0).fit(np.ones((12, 3))).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist])
+@pytest.mark.parametrize("network", [None, SMALL])
+def test_too_many_clusters_for_the_rows_are_named_as_clusters(network, form):
+    X = form(np.random.default_rng(0).standard_normal((5, 3)))
+    with pytest.raises(ValueError, match="n_clusters must be <= n_samples=5, got 6; lower it, or"):
+        BootstrapClustering(6, network=network).fit(X)
+
+
+def test_jobs_are_checked_with_any_network():
+    with pytest.raises(ValueError, match="n_jobs must be"):
+        BootstrapClustering(3, network=SMALL, n_jobs=0).fit(np.eye(9))
+
+
+def test_a_failed_first_fit_leaves_an_unfitted_clustering(monkeypatch):
+    clustering = BootstrapClustering(2, network=SMALL)
+    monkeypatch.setattr("polyfold.estimators._bootstrap_clustering.KMeans", None)
+    with pytest.raises(TypeError):
+        clustering.fit(np.eye(9))
+    with pytest.raises(NotFittedError):
+        clustering.predict(np.eye(9))
+
+
+def test_a_precomputed_network_is_split_by_rows_and_columns():
+    X, y = make_blobs(150, n_features=6, centers=3, random_state=0)
+    network = clone(SMALL).set_params(metric="precomputed", n_clusterings=200)
+    clustering = BootstrapClustering(3, network=network, random_state=0)
+    assert get_tags(clone(clustering)).input_tags.pairwise
+    assert not get_tags(BootstrapClustering(3)).input_tags.pairwise
+    scores = cross_val_score(clustering, pairwise_distances(X), y, cv=3, scoring="adjusted_rand_score")
+    assert scores.min() > 0.9

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -127,7 +127,80 @@ def test_chunks_give_the_same_modules_as_the_whole(digits, solver):
 def test_fit_forgets_earlier_chunks(digits):
     model = ModularAutoencoder(4, 3, random_state=0).partial_fit(digits[:100] * 9)
     assert model.fit(digits).loss_ == pytest.approx(fitted(digits).loss_)
-    assert model.partial_fit(digits[:50]).directions_.n_samples == 50
+    assert model.spectrum_.n_samples == 500
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("first", [40, 200])  # fewer and more rows than columns
+def test_partial_fit_goes_on_from_fit(digits, first, form):
+    model = fitted(form(digits[:first])).partial_fit(form(digits[first:]))
+    whole = fitted(digits)
+    assert model.spectrum_.n_samples == 500
+    assert model.loss_ == pytest.approx(whole.loss_, rel=1e-9)
+    np.testing.assert_allclose(model.reconstruct_modules(digits), whole.reconstruct_modules(digits), atol=1e-5)
+
+
+def test_partial_fit_after_a_search_for_a_few_directions_is_refused(digits, monkeypatch):
+    monkeypatch.setattr("polyfold.spectra._linear.MAX_GRAM", 30)
+    model = fitted(digits, n_modules=2, n_components=2)
+    before = model.transform(digits)
+    with pytest.raises(ValueError, match="got the top 4 that fit has looked for.*fit a new model with partial_fit"):
+        model.partial_fit(digits)
+    np.testing.assert_array_equal(model.transform(digits), before)
+
+
+def test_chunks_of_any_form_and_order(digits):
+    model = ModularAutoencoder(4, 3, random_state=0)
+    for part, form in zip(np.array_split(digits, 4), (np.asarray, sparse.csr_matrix) * 2, strict=True):
+        model.partial_fit(form(part))
+    assert model.loss_ == pytest.approx(fitted(digits).loss_, rel=1e-9)
+
+
+def test_a_reused_buffer_and_overwritten_data_count_as_they_were(digits):
+    buffer, chunked = np.empty((100, 64)), ModularAutoencoder(4, 3, random_state=0)
+    for part in np.array_split(digits, 5):
+        buffer[:] = part
+        chunked.partial_fit(buffer)
+    assert chunked.loss_ == pytest.approx(fitted(digits).loss_, rel=1e-9)
+    mine = digits.copy()
+    model = fitted(mine)
+    before = model.transform(digits)
+    mine[:] = 7
+    np.testing.assert_array_equal(model.transform(digits), before)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("estimator", [ModularAutoencoder(4, 3), BaggingAutoencoder(4, 3)], ids=lambda e: str(e)[:7])
+def test_after_an_interrupted_first_fit_the_model_is_not_fitted(digits, monkeypatch, estimator, method):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    model = clone(estimator)
+    if not hasattr(model, method):
+        pytest.skip("does not fit in chunks")
+    for step in ("_autoencoder.fit_modules", "_bagging_autoencoder.bagged_autoencoders"):
+        monkeypatch.setattr(f"polyfold.estimators.{step}", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        getattr(model, method)(digits)
+    for use in (model.transform, model.transform_modules, model.reconstruct_modules):
+        with pytest.raises(NotFittedError):
+            use(digits)
+    with pytest.raises(NotFittedError):
+        model.inverse_transform(np.zeros((1, 12)))
+
+
+def test_an_interrupted_chunk_leaves_the_model_and_its_sums(digits, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    model = fitted(digits[:300])
+    before = model.transform(digits)
+    with monkeypatch.context() as patch:
+        patch.setattr("polyfold.estimators._autoencoder.fit_modules", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(digits[300:])
+    np.testing.assert_array_equal(model.transform(digits), before)
+    assert model.partial_fit(digits[300:]).loss_ == pytest.approx(fitted(digits).loss_, rel=1e-9)
 
 
 def test_sparse_and_dense_agree(digits):
@@ -142,7 +215,7 @@ def test_large_sparse_data_are_never_filled_in():
     X = sparse.csr_matrix((np.repeat(2.0**-topic, 40), places), shape=(4000, 50_000))
     model = ModularAutoencoder(2, 2, random_state=0).fit(X)
     assert model.transform(X[:10]).shape == (10, 4)
-    assert model.loss_bound_ <= model.loss_ < model.directions_.energy / 4000
+    assert model.loss_bound_ <= model.loss_ < model.spectrum_.trace / 4000
 
 
 def test_wide_data_agree_with_their_principal_scores(digits):
@@ -172,8 +245,8 @@ def test_remix_beyond_the_directions_found_is_refused():
 def test_remixed_model_takes_chunks_on_its_own(digits):
     model = ModularAutoencoder(4, 3, random_state=0).partial_fit(digits[:100])
     other = model.remix(diversity=0.9).partial_fit(digits[100:200])
-    assert (model.directions_.n_samples, other.directions_.n_samples) == (100, 200)
-    assert model._moments.count == 100
+    assert (model.spectrum_.n_samples, other.spectrum_.n_samples) == (100, 200)
+    assert model.partial_fit(digits[100:200]).spectrum_.n_samples == 200
 
 
 def test_same_seed_same_modules_for_any_threads(digits):
@@ -281,6 +354,42 @@ def test_unfinished_sweeps_warn_with_their_gap(digits):
 def test_codes_of_the_wrong_width_are_refused(digits):
     with pytest.raises(ValueError, match=r"n_modules \* n_components=12 columns, got 64"):
         fitted(digits).inverse_transform(digits)
+
+
+def test_modules_are_a_view_of_the_codes(digits):
+    modules = fitted(digits).transform_modules(digits)
+    assert modules.shape == (4, 500, 3)
+    assert modules.base is not None
+    assert modules.transpose(1, 0, 2).flags.c_contiguous
+
+
+def test_modules_come_as_arrays_whatever_transform_returns(digits):
+    pytest.importorskip("pandas")
+    model = fitted(digits).set_output(transform="pandas")
+    np.testing.assert_array_equal(model.transform_modules(digits), fitted(digits).transform_modules(digits))
+
+
+@pytest.mark.parametrize("power", [-200, 200])
+@pytest.mark.parametrize("solver", ["closed", "backfit", "gradient"])
+def test_modules_do_not_depend_on_the_scale(digits, solver, power):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        plain, scaled = (
+            fitted(X, solver=solver, max_iter=20, diversity=0.9) for X in (digits, np.ldexp(digits, power))
+        )
+    codes = np.ldexp(scaled.transform(np.ldexp(digits, power)), -power)
+    np.testing.assert_allclose(codes, plain.transform(digits), atol=1e-9)
+    assert np.ldexp(scaled.loss_, -2 * power) == pytest.approx(plain.loss_)
+
+
+@pytest.mark.parametrize("shape", [(300, 10), (10, 300)])
+@pytest.mark.parametrize("model", [ModularAutoencoder(3, 2, random_state=0), BaggingAutoencoder(3, 2, random_state=0)])
+def test_modules_do_not_depend_on_the_origin(shape, model):
+    X = np.random.default_rng(0).normal(size=shape) * 0.9 ** np.arange(shape[1])
+    near, far = clone(model).fit(X).transform(X), clone(model).fit(X + 2.0**20).transform(X + 2.0**20)
+    np.testing.assert_allclose(far, near, atol=1e-7)
+    single = clone(model).fit((X + 2.0**10).astype(np.float32)).transform((X + 2.0**10).astype(np.float32))
+    np.testing.assert_allclose(single, near, atol=5e-3)
 
 
 def test_far_from_the_origin_nothing_is_lost(digits):

@@ -103,6 +103,39 @@ def test_remix_continues_to_learn_on_its_own(blobs):
     assert first.spectrum_.n_samples == 90
 
 
+@pytest.mark.parametrize("kernel", ["laplacian_eigenmaps", "ltsa", "isomap", "diffusion"])
+def test_remix_beyond_the_directions_found_is_refused(kernel, blobs):
+    X = np.random.default_rng(0).uniform(size=(150, 2))
+    fitted = model(kernel=kernel, n_modules=3, n_components=2).fit(X)
+    with pytest.raises(ValueError, match=r"n_modules \* n_components must be <= 6, .* got 20; fit with the new param"):
+        fitted.remix(n_modules=10)
+    assert fitted.remix(n_modules=2).components_.shape == (2, 2, 4)
+
+
+def test_remix_of_all_directions_there_are_is_not_refused(blobs):
+    fitted = model(kernel="isomap", n_modules=20, n_components=20).fit(blobs[:40])
+    assert fitted.spectrum_.rank < 40
+    assert fitted.remix(diversity=0.5, n_modules=30).components_.shape[2] == fitted.spectrum_.rank
+
+
+def test_remix_of_a_graph_kernel_of_small_rank_keeps_it(blobs):
+    fitted = model(kernel="isomap", rank=4).fit(blobs[:40])
+    assert fitted.remix(diversity=0.5).components_.shape == (4, 3, 4)
+
+
+def test_remix_beyond_a_given_rank_is_what_a_fit_would_be(blobs):
+    fitted = model(rank=5, n_modules=2, n_components=2).fit(blobs)
+    remixed, fresh = fitted.remix(n_modules=5), model(rank=5, n_modules=5, n_components=2).fit(blobs)
+    assert remixed.components_.shape == (5, 2, 5)
+    np.testing.assert_allclose(remixed.transform(blobs), fresh.transform(blobs), atol=1e-8)
+
+
+def test_partial_fit_goes_on_from_fit(blobs):
+    model_, whole = model(kernel=Gaussian(0.1)).fit(blobs[:50]), model(kernel=Gaussian(0.1)).fit(blobs)
+    assert model_.partial_fit(blobs[50:]).spectrum_.n_samples == 90
+    np.testing.assert_allclose(model_.transform(blobs), whole.transform(blobs), atol=1e-8)
+
+
 def test_unfitted_model_cannot_be_remixed():
     with pytest.raises(NotFittedError):
         model().remix(diversity=0.5)
@@ -185,15 +218,62 @@ def test_kernel_parameters_are_searchable():
     assert estimator.kernel.gamma == 0.5
 
 
-def test_interrupting_a_fit_leaves_the_old_model(blobs, monkeypatch):
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
+
+
+STEPS = ["polyfold.kernels.Gaussian.__call__", "polyfold.estimators._modular_kernel_pca.fit_modules"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_interrupting_a_fit_leaves_the_old_model(step, blobs, monkeypatch):
     fitted = model().fit(blobs)
     before = fitted.transform(blobs)
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
-        patch.setattr("polyfold.kernels.Gaussian.__call__", interrupt)
+        patch.setattr(step, interrupt)
         with pytest.raises(KeyboardInterrupt):
-            fitted.fit(blobs + 1)
+            fitted.fit(2 * blobs + 1)
     np.testing.assert_array_equal(fitted.transform(blobs), before)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_after_an_interrupted_first_fit_the_model_is_not_fitted(step, method, blobs, monkeypatch):
+    first = model()
+    with monkeypatch.context() as patch:
+        patch.setattr(step, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            getattr(first, method)(blobs)
+    for use in (first.transform, first.transform_modules, lambda _: first.remix(diversity=0.5)):
+        with pytest.raises(NotFittedError):
+            use(blobs)
+    assert first.partial_fit(blobs[:50]).spectrum_.n_samples == 50
+
+
+def test_an_interrupted_chunk_is_not_counted(blobs, monkeypatch):
+    fitted = model(kernel=Gaussian(0.1)).partial_fit(blobs[:50])
+    with monkeypatch.context() as patch:
+        patch.setattr(STEPS[1], interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            fitted.partial_fit(blobs[50:])
+    assert fitted.partial_fit(blobs[50:]).spectrum_.n_samples == 90
+
+
+def test_modules_are_a_view_of_the_representation(blobs):
+    modules = model().fit(blobs).transform_modules(blobs)
+    assert modules.shape == (4, 90, 3)
+    assert modules.transpose(1, 0, 2).flags.c_contiguous
+
+
+def test_modules_come_as_arrays_whatever_transform_returns(blobs):
+    pytest.importorskip("pandas")
+    fitted = model().fit(blobs).set_output(transform="pandas")
+    np.testing.assert_array_equal(fitted.transform_modules(blobs), model().fit(blobs).transform_modules(blobs))
+
+
+@pytest.mark.parametrize("power", [-200, 200])
+def test_modules_of_the_linear_kernel_do_not_depend_on_the_scale(power, blobs):
+    plain, scaled = (model(kernel="linear", n_components=1).fit(X) for X in (blobs, np.ldexp(blobs, power)))
+    codes = np.ldexp(scaled.transform(np.ldexp(blobs, power)), -power)
+    np.testing.assert_allclose(codes, plain.transform(blobs), atol=1e-9)
+    assert scaled.loss_gap_ == pytest.approx(plain.loss_gap_, abs=1e-9)

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import make_swiss_roll
+from sklearn.datasets import load_iris, make_swiss_roll
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import polyfold as pf
-from polyfold.exceptions import GraphWarning
+from polyfold.exceptions import DegenerateDataWarning, GraphWarning
 from polyfold.kernels import DiffusionMaps, Isomap, LaplacianEigenmaps
 
 KERNELS = ["laplacian_eigenmaps", "lle", "hessian_lle", "ltsa", "isomap", "diffusion"]
@@ -225,3 +225,58 @@ def test_wrong_parameters_are_named(parameters, message):
     X = np.random.RandomState(0).rand(30, 2)
     with pytest.raises(ValueError, match=message):
         pf.NonRedundantEmbedding(**parameters).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::polyfold.exceptions.GraphWarning")
+@pytest.mark.parametrize("kernel", [*KERNELS, "rbf"])
+def test_copies_of_a_point_stay_together_and_training_rows_are_reproduced(kernel):
+    X = np.repeat(np.random.RandomState(0).rand(20, 3), 3, axis=0)
+    model = pf.NonRedundantEmbedding(kernel=kernel, random_state=0).fit(X)
+    for copy in (1, 2):
+        np.testing.assert_allclose(model.embedding_[copy::3], model.embedding_[::3], atol=1e-9)
+    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-9)
+
+
+def test_directions_that_a_kernel_does_not_have_are_zero_and_warned_of():
+    X = (np.random.RandomState(0).rand(200, 3) > 0.5).astype(float)
+    with pytest.warns(DegenerateDataWarning, match="n_components=3 is more than the 2 coordinates"):
+        model = pf.NonRedundantEmbedding(3, kernel="linear", random_state=0).fit(X)
+    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-9)
+    assert np.all(model.embedding_[:, :2].std(axis=0) > 0.1)
+    np.testing.assert_array_equal(model.embedding_[:, 2], 0)
+
+
+@pytest.mark.filterwarnings("ignore:all rows of X are equal")
+@pytest.mark.parametrize("n", [50, 400])
+def test_constant_data_give_zeros_and_a_warning(n):
+    with pytest.warns(DegenerateDataWarning, match="more than the 0 coordinates"):
+        model = pf.NonRedundantEmbedding(2, kernel="rbf", random_state=0).fit(np.full((n, 3), 2.0))
+    np.testing.assert_array_equal(model.embedding_, 0)
+    np.testing.assert_array_equal(model.transform(np.ones((4, 3))), 0)
+
+
+def test_steps_of_the_walk_matter():
+    X, _ = roll(600)
+    one, eight = (
+        pf.NonRedundantEmbedding(kernel=DiffusionMaps(n_steps=t), bandwidth=0.3, random_state=0).fit(X) for t in (1, 8)
+    )
+    assert np.abs(one.embedding_[:, 1] - eight.embedding_[:, 1]).max() > 0.05
+    # The constrained direction of Kᵗ is better for Kᵗ than that of K.
+    K8 = eight._fitted_operator
+    g = [np.sqrt(K8.weights) * model._steps[1].raw for model in (one, eight)]
+    assert g[1] @ K8.apply(g[1]) > g[0] @ K8.apply(g[0])
+    assert np.abs(eight.transform(X + 1e-4) - eight.embedding_).mean() < 0.02
+
+
+def test_coordinates_of_exact_kernels_keep_their_size():
+    X = load_iris().data
+    model = pf.NonRedundantEmbedding(2, kernel="rbf", random_state=0).fit(X)
+    assert np.all(model.embedding_.std(axis=0) < 1)
+
+
+def test_more_coordinates_than_the_data_hold_end_with_a_warning():
+    X = np.random.RandomState(0).randn(60, 5)
+    with pytest.warns(DegenerateDataWarning):
+        model = pf.NonRedundantEmbedding(40, random_state=0).fit(X)
+    assert model.embedding_.shape == (60, 40)
+    assert np.isfinite(model.embedding_).all()

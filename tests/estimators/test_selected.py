@@ -5,7 +5,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from polyfold.baselines import SelectedEmbedding, SequentialRegressionEmbedding
-from polyfold.estimators._selected import _select
+from polyfold.nonredundant import select_news as _select
 
 BOTH = [SelectedEmbedding, SequentialRegressionEmbedding]
 

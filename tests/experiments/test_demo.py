@@ -14,3 +14,9 @@ def test_demo_prints_a_table_and_writes_a_report(tmp_path, capsys, monkeypatch):
     for method in ("Partition", "Bootstrap", "Random", "Monolithic", "Modular"):
         assert method in printed
     assert path.read_text().count("<img") == 4
+
+
+def test_only_the_best_figures_are_set_off():
+    rivals = {"one": dict(zip(demo.COLUMNS, (90.0, 60.0, 98.01), strict=True))}
+    modular = dict(zip(demo.COLUMNS, (89.0, 80.0, 98.04), strict=True))
+    assert demo.best_cells(rivals, modular) == [(0, 1), (0, 3), (1, 2), (1, 3)]

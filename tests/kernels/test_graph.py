@@ -1,11 +1,9 @@
 import pickle
-import sys
-import types
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
+from sklearn.neighbors import KNeighborsTransformer
 
 from polyfold.exceptions import GraphWarning
 from polyfold.kernels import (
@@ -16,10 +14,8 @@ from polyfold.kernels import (
     LaplacianEigenmaps,
     LocallyLinear,
     TangentAlignment,
-    factor_fill,
-    find_neighbors,
 )
-from polyfold.kernels._neighbors import choose_engine
+from polyfold.spectra._eigen import _factor_fill as factor_fill
 
 GRAPH = [LaplacianEigenmaps, DiffusionMaps, LocallyLinear, HessianLLE, TangentAlignment, Isomap]
 MINIMISERS = [LocallyLinear, HessianLLE, TangentAlignment]
@@ -33,14 +29,14 @@ def sheet():
 
 @pytest.mark.parametrize("kernel", GRAPH)
 def test_matrix_is_symmetric(X, kernel):
-    K = kernel(n_neighbors=10).operator(X).matrix
+    K = kernel(n_neighbors=10).operator_on(X).matrix
     K = K.toarray() if sp.issparse(K) else K
     np.testing.assert_allclose(K, K.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", [LaplacianEigenmaps, *MINIMISERS])
 def test_flip_is_lambda_max_minus_the_cost_and_positive(X, kernel):
-    operator = kernel(n_neighbors=10).operator(X)
+    operator = kernel(n_neighbors=10).operator_on(X)
     cost = operator.cost.toarray()
     np.testing.assert_allclose(operator.matrix.toarray(), operator.flip * np.eye(len(X)) - cost, atol=1e-9)
     assert operator.flip == pytest.approx(np.linalg.eigvalsh(cost)[-1], rel=1e-3)
@@ -49,14 +45,14 @@ def test_flip_is_lambda_max_minus_the_cost_and_positive(X, kernel):
 
 @pytest.mark.parametrize("kernel", [LaplacianEigenmaps, DiffusionMaps, *MINIMISERS])
 def test_constants_cost_nothing(X, kernel):
-    operator = kernel(n_neighbors=10).operator(X)
+    operator = kernel(n_neighbors=10).operator_on(X)
     np.testing.assert_allclose(operator.cost @ operator.trivial, 0, atol=1e-9)
     np.testing.assert_allclose(operator.trivial[:, 0], np.sqrt(operator.weights))
 
 
 @pytest.mark.parametrize("kernel", GRAPH)
 def test_memory_is_sparse_where_the_method_is(X, kernel):
-    K = kernel(n_neighbors=10).operator(X).matrix
+    K = kernel(n_neighbors=10).operator_on(X).matrix
     assert sp.issparse(K) == (kernel is not Isomap)
 
 
@@ -65,34 +61,30 @@ def test_interpolation_reproduces_linear_functions_of_the_tangent(kernel):
     rng = np.random.RandomState(0)
     flat = np.column_stack([rng.rand(300, 2), np.zeros(300)])
     new = np.column_stack([rng.uniform(0.2, 0.8, (40, 2)), np.zeros(40)])
-    rows = kernel(n_neighbors=10).operator(flat).extend(new).rows
-    np.testing.assert_allclose(rows @ flat[:, :2], new[:, :2], atol=0.02)
-    np.testing.assert_allclose(rows.sum(axis=1), 1)
+    image = kernel(n_neighbors=10).operator_on(flat).extend(new).image
+    np.testing.assert_allclose(image(flat[:, :2]), new[:, :2], atol=0.02)
+    np.testing.assert_allclose(image(np.ones((300, 1))), 1)
 
 
 @pytest.mark.parametrize("kernel", GRAPH)
-def test_training_points_keep_their_own_row(X, kernel):
-    operator = kernel(n_neighbors=10).operator(X)
+def test_training_points_keep_their_own_values(X, kernel):
+    extension = kernel(n_neighbors=10).operator_on(X).extend(X)
     f = np.random.RandomState(1).randn(len(X), 2)
-    image = operator.rows(X) @ f
-    if kernel in MINIMISERS:
-        expected = f
-    elif kernel is Isomap:
-        expected = operator.matrix @ f
-    else:
-        root = np.sqrt(operator.weights)[:, None]
-        times = operator.extend(X).times[:, None]
-        expected = f - times * (operator.cost @ (f * root)) / root
-    np.testing.assert_allclose(image, expected, atol=1e-8)
+    np.testing.assert_array_equal(extension.values(f, np.array([0.5, 0.6]), np.zeros((1, 2))), f)
+
+
+def test_geodesics_of_new_points_are_those_of_the_training_points_they_are(X):
+    operator, f = Isomap(n_neighbors=10).operator_on(X), np.random.RandomState(1).randn(len(X), 2)
+    np.testing.assert_allclose(operator.extend(X).image(f), operator.apply(f), atol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", GRAPH)
 def test_operators_survive_pickling(X, kernel):
-    operator = kernel(n_neighbors=10).operator(X)
-    new = X[:5] + 0.01
-    a, b = operator.rows(new), pickle.loads(pickle.dumps(operator)).rows(new)
-    a, b = (M.toarray() if sp.issparse(M) else M for M in (a, b))
-    np.testing.assert_array_equal(a, b)
+    operator = kernel(n_neighbors=10).operator_on(X)
+    new, f = X[:5] + 0.01, np.eye(len(X))
+    again = pickle.loads(pickle.dumps(operator))
+    np.testing.assert_array_equal(again.extend(new).image(f), operator.extend(new).image(f))
+    np.testing.assert_array_equal(again.apply(f), operator.apply(f))
 
 
 @pytest.mark.parametrize("kernel", [LaplacianEigenmaps, DiffusionMaps, *MINIMISERS])
@@ -100,7 +92,7 @@ def test_disconnected_graph_is_warned_of_and_has_one_trivial_vector_per_componen
     rng = np.random.RandomState(0)
     X = np.concatenate([rng.rand(60, 3), 100 + rng.rand(40, 3)])
     with pytest.warns(GraphWarning, match=r"2 components \(sizes 60, 40\)"):
-        operator = kernel(n_neighbors=8).operator(X)
+        operator = kernel(n_neighbors=8).operator_on(X)
     assert operator.trivial.shape == (100, 2)
     np.testing.assert_allclose(operator.cost @ operator.trivial, 0, atol=1e-8)
 
@@ -109,7 +101,7 @@ def test_isomap_joins_components():
     rng = np.random.RandomState(0)
     X = np.concatenate([rng.rand(60, 3), 5 + rng.rand(40, 3), rng.rand(20, 3) - 5])
     with pytest.warns(GraphWarning, match="joined by their shortest edges"):
-        operator = Isomap(n_neighbors=6).operator(X)
+        operator = Isomap(n_neighbors=6).operator_on(X)
     assert np.all(np.isfinite(operator.matrix))
 
 
@@ -117,24 +109,24 @@ def test_isomap_joins_components():
 def test_duplicates_leave_finite_matrices(kernel):
     rng = np.random.RandomState(0)
     X = np.repeat(rng.rand(40, 3), 2, axis=0)
-    K = kernel(n_neighbors=10).operator(X).matrix
+    K = kernel(n_neighbors=10).operator_on(X).matrix
     assert np.all(np.isfinite(K.toarray() if sp.issparse(K) else K))
 
 
 @pytest.mark.parametrize("kernel", GRAPH)
 def test_points_that_are_all_the_same_are_refused(kernel):
-    with pytest.raises(ValueError, match="needs points at different places, got 40 rows"):
-        kernel().operator(np.full((40, 3), 2.0))
+    with pytest.raises(ValueError, match="needs at least 3 points at different places, got 1;"):
+        kernel().operator_on(np.full((40, 3), 2.0))
 
 
 @pytest.mark.parametrize("kernel", GRAPH)
 def test_more_neighbours_than_points_is_an_error(kernel):
     with pytest.raises(ValueError, match="n_neighbors must be an integer >= 1 and <= 9, got 12; X has 10 samples"):
-        kernel(n_neighbors=12).operator(np.random.RandomState(0).rand(10, 3))
+        kernel(n_neighbors=12).operator_on(np.random.RandomState(0).rand(10, 3))
 
 
 def test_default_neighbours_shrink_with_the_sample():
-    assert LaplacianEigenmaps().operator(np.random.RandomState(0).rand(6, 2)).n_samples == 6
+    assert LaplacianEigenmaps().operator_on(np.random.RandomState(0).rand(6, 2)).n_samples == 6
 
 
 def dense(operator):
@@ -143,8 +135,8 @@ def dense(operator):
 
 @pytest.mark.parametrize("kernel", GRAPH)
 def test_any_neighbours_transformer_supplies_the_graph(X, kernel):
-    ours = kernel(n_neighbors=10).operator(X)
-    given = kernel(n_neighbors=10, neighbors=KNeighborsTransformer(n_neighbors=12)).operator(X)
+    ours = kernel(n_neighbors=10).operator_on(X)
+    given = kernel(n_neighbors=10, neighbors=KNeighborsTransformer(n_neighbors=12)).operator_on(X)
     np.testing.assert_allclose(dense(ours), dense(given), atol=1e-9)
 
 
@@ -156,74 +148,24 @@ def test_precomputed_distances_give_the_same_matrix_and_rows(X, kernel, form):
     if form == "sparse":
         distances, new = sp.csr_array(distances), sp.csr_array(new)
     ours, given = (
-        kernel(n_neighbors=10).operator(X),
-        kernel(n_neighbors=10, neighbors="precomputed").operator(distances),
+        kernel(n_neighbors=10).operator_on(X),
+        kernel(n_neighbors=10, neighbors="precomputed").operator_on(distances),
     )
     np.testing.assert_allclose(dense(ours), dense(given), atol=1e-9)
-    a, b = ours.rows(X[:4] + 0.01) @ X, given.rows(new) @ X
+    a, b = ours.extend(X[:4] + 0.01).image(X), given.extend(new).image(X)
     np.testing.assert_allclose(a, b, atol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", MINIMISERS)
 def test_kernels_on_points_refuse_distances(kernel):
     with pytest.raises(ValueError, match="needs the points themselves"):
-        kernel(neighbors="precomputed").operator(np.zeros((20, 20)))
-
-
-@pytest.fixture
-def instant_pynndescent(monkeypatch):
-    """The interface of pynndescent on an exact search: compiling the real one takes longer than all tests."""
-
-    class NNDescent:
-        def __init__(self, X, n_neighbors, random_state, n_jobs):
-            self.nearest = NearestNeighbors().fit(X)
-
-        def prepare(self):
-            pass
-
-        def query(self, X, k):
-            distances, indices = self.nearest.kneighbors(X, n_neighbors=k)
-            return indices, distances
-
-    monkeypatch.setitem(sys.modules, "pynndescent", types.SimpleNamespace(NNDescent=NNDescent))
-
-
-@pytest.mark.parametrize("engine", ["exact", "faiss", "pynndescent"])
-@pytest.mark.usefixtures("instant_pynndescent")
-def test_engines_agree(X, engine):
-    pytest.importorskip(engine if engine == "faiss" else "sklearn")
-    exact = find_neighbors(X, 8, engine="exact")
-    other = find_neighbors(X, 8, engine=engine)
-    assert np.mean(exact.indices == other.indices) > 0.97
-    distances, indices = other.query(X[:5] + 1e-3, 3)
-    assert distances.shape == indices.shape == (5, 3)
-    assert np.all(indices[:, 0] == np.arange(5))
-
-
-def test_faiss_neighbours_survive_pickling(X):
-    pytest.importorskip("faiss")
-    near = find_neighbors(X, 8, engine="faiss")
-    again = pickle.loads(pickle.dumps(near))
-    np.testing.assert_array_equal(again.query(X[:5], 3)[1], near.query(X[:5], 3)[1])
-
-
-def test_a_point_is_never_its_own_neighbour():
-    X = np.zeros((12, 2))
-    X[6:] = 1
-    near = find_neighbors(X, 4)
-    assert not np.any(near.indices == np.arange(12)[:, None])
-
-
-def test_large_wide_data_do_not_use_exact_search():
-    assert choose_engine(60_000, 3) == "exact"
-    assert choose_engine(5_000, 784) == "exact"
-    assert choose_engine(60_000, 784) in ("faiss", "exact")
+        kernel(neighbors="precomputed").operator_on(np.zeros((20, 20)))
 
 
 def test_fill_is_small_for_flat_data_and_large_for_wide_data():
     rng = np.random.RandomState(0)
-    flat = LaplacianEigenmaps(8).operator(rng.rand(800, 2)).cost
-    wide = LaplacianEigenmaps(8).operator(rng.randn(800, 12)).cost
+    flat = LaplacianEigenmaps(8).operator_on(rng.rand(800, 2)).cost
+    wide = LaplacianEigenmaps(8).operator_on(rng.randn(800, 12)).cost
     assert factor_fill(wide) > 3 * factor_fill(flat)
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import sklearn.manifold
 
-from polyfold.kernels import FactorOperator, Isomap
+from polyfold.kernels import Isomap
 from polyfold.spectra import spectrum_from_operator
 from tests.oracles.manifold import geodesics
 
@@ -14,12 +14,12 @@ def sheet():
 
 
 def test_matrix_is_minus_half_the_squared_geodesics(X):
-    np.testing.assert_allclose(Isomap(8).operator(X).matrix, -0.5 * geodesics(X, 8) ** 2, atol=1e-9)
+    np.testing.assert_allclose(Isomap(8).operator_on(X).matrix, -0.5 * geodesics(X, 8) ** 2, atol=1e-9)
 
 
 def test_embedding_and_new_points_are_scikit_learns(X):
     new = X[:30] + 0.01
-    spectrum = spectrum_from_operator(Isomap(8).operator(X), 2)
+    spectrum = spectrum_from_operator(Isomap(8).operator_on(X), 2)
     theirs = sklearn.manifold.Isomap(n_neighbors=8, n_components=2).fit(X)
     for ours, expected in (
         (spectrum.coordinates(X), theirs.embedding_),
@@ -29,15 +29,15 @@ def test_embedding_and_new_points_are_scikit_learns(X):
 
 
 def test_all_points_as_landmarks_lose_nothing(X):
-    full = spectrum_from_operator(Isomap(8).operator(X), 2).coordinates(X)
-    some = spectrum_from_operator(Isomap(8, n_landmarks=75).operator(X), 2).coordinates(X)
+    full = spectrum_from_operator(Isomap(8).operator_on(X), 2).coordinates(X)
+    some = spectrum_from_operator(Isomap(8, n_landmarks=75).operator_on(X), 2).coordinates(X)
     for i in range(2):
         assert abs(np.corrcoef(full[:, i], some[:, i])[0, 1]) > 0.999
 
 
 def test_landmarks_keep_memory_linear(X):
-    operator = Isomap(8, n_landmarks=20).operator(X)
-    assert isinstance(operator, FactorOperator)
+    operator = Isomap(8, n_landmarks=20).operator_on(X)
+    assert operator.matrix is None
     assert operator.factor.shape[0] == 150
     assert operator.factor.shape[1] < 20
 
@@ -49,14 +49,14 @@ def test_many_points_use_landmarks_by_default():
 
 def test_landmarks_must_exist(X):
     with pytest.raises(ValueError, match="n_landmarks must be an integer >= 2 and <= 150, got 151"):
-        Isomap(8, n_landmarks=151).operator(X)
+        Isomap(8, n_landmarks=151).operator_on(X)
 
 
 def test_given_distances_must_connect(X):
     far = np.concatenate([X, X + 100])
     distances = np.linalg.norm(far[:, None] - far[None], axis=2)
     with pytest.raises(ValueError, match="2 components, Isomap needs one"):
-        Isomap(8, neighbors="precomputed").operator(distances)
+        Isomap(8, neighbors="precomputed").operator_on(distances)
 
 
 def test_a_stray_point_is_not_passed_through():
@@ -64,14 +64,14 @@ def test_a_stray_point_is_not_passed_through():
     i, j = np.searchsorted(angle, [2.0 * np.pi, 4.0 * np.pi])
     spiral = np.column_stack([angle * np.cos(angle), angle * np.sin(angle)])
     X = np.concatenate([spiral, spiral[[i, j]].mean(axis=0, keepdims=True)])
-    geodesic = {way: np.sqrt(-2 * Isomap(6, shortcuts=way).operator(X).matrix)[i, j] for way in ("keep", "avoid")}
+    geodesic = {way: np.sqrt(-2 * Isomap(6, shortcuts=way).operator_on(X).matrix)[i, j] for way in ("keep", "avoid")}
     assert geodesic["keep"] < 8
     assert geodesic["avoid"] > 55
 
 
 def test_paths_in_dense_parts_are_symmetric_and_no_shorter(X):
-    every = np.sqrt(-2 * Isomap(8).operator(X).matrix)
-    dense = np.sqrt(-2 * Isomap(8, shortcuts="avoid").operator(X).matrix)
+    every = np.sqrt(-2 * Isomap(8).operator_on(X).matrix)
+    dense = np.sqrt(-2 * Isomap(8, shortcuts="avoid").operator_on(X).matrix)
     np.testing.assert_allclose(dense, dense.T)
     assert np.all(np.diag(dense) == 0)
     assert np.isfinite(dense).all()
@@ -81,8 +81,8 @@ def test_paths_in_dense_parts_are_symmetric_and_no_shorter(X):
 def test_landmarks_measure_the_same_paths():
     t = np.random.RandomState(0).rand(500, 2) * [3, 1]
     X = np.column_stack([np.cos(t[:, 0]), t[:, 1], np.sin(t[:, 0])])
-    full = spectrum_from_operator(Isomap(14, shortcuts="avoid").operator(X), 2).coordinates(X)
-    some = spectrum_from_operator(Isomap(14, shortcuts="avoid", n_landmarks=250).operator(X), 2).coordinates(X)
+    full = spectrum_from_operator(Isomap(14, shortcuts="avoid").operator_on(X), 2).coordinates(X)
+    some = spectrum_from_operator(Isomap(14, shortcuts="avoid", n_landmarks=250).operator_on(X), 2).coordinates(X)
     for i in range(2):
         assert abs(np.corrcoef(full[:, i], some[:, i])[0, 1]) > 0.99
 
@@ -90,6 +90,6 @@ def test_landmarks_measure_the_same_paths():
 def test_avoiding_shortcuts_needs_points(X):
     distances = np.linalg.norm(X[:, None] - X[None], axis=2)
     with pytest.raises(ValueError, match="Isomap needs the points themselves"):
-        Isomap(8, shortcuts="avoid", neighbors="precomputed").operator(distances)
+        Isomap(8, shortcuts="avoid", neighbors="precomputed").operator_on(distances)
     with pytest.raises(ValueError, match="shortcuts must be one of"):
-        Isomap(8, shortcuts="never").operator(X)
+        Isomap(8, shortcuts="never").operator_on(X)

@@ -16,12 +16,12 @@ def sheet():
 
 @pytest.mark.parametrize("d", [1, 2])
 def test_cost_is_the_literal_one(X, d):
-    ours = TangentAlignment(10, n_directions=d).operator(X).cost.toarray()
+    ours = TangentAlignment(10, n_directions=d).operator_on(X).cost.toarray()
     np.testing.assert_allclose(ours, ltsa_cost(X, 10, d), atol=1e-9)
 
 
 def test_plain_embedding_is_scikit_learns(X):
-    ours = spectrum_from_operator(TangentAlignment(10).operator(X), 2).coordinates(X)
+    ours = spectrum_from_operator(TangentAlignment(10).operator_on(X), 2).coordinates(X)
     model = LocallyLinearEmbedding(n_neighbors=10, n_components=2, method="ltsa", eigen_solver="dense")
     theirs = model.fit_transform(X)
     for i in range(2):
@@ -30,13 +30,13 @@ def test_plain_embedding_is_scikit_learns(X):
 
 def test_wide_data_use_the_same_tangents(X):
     wide = np.column_stack([X, np.zeros((150, 30))])
-    a, b = (TangentAlignment(8).operator(Y).cost.toarray() for Y in (X, wide))
+    a, b = (TangentAlignment(8).operator_on(Y).cost.toarray() for Y in (X, wide))
     np.testing.assert_allclose(a, b, atol=1e-9)
 
 
 def test_too_many_directions_are_an_error(X):
     with pytest.raises(ValueError, match="n_directions must be an integer >= 1 and <= 4, got 5; raise n_neighbors"):
-        TangentAlignment(5, n_directions=5).operator(X)
+        TangentAlignment(5, n_directions=5).operator_on(X)
 
 
 def test_neighbours_grow_with_the_sample():

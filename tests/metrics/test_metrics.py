@@ -56,7 +56,7 @@ def test_module_scores(rng):
 def test_retrieval_precision_counts_shared_neighbours():
     assert metrics.retrieval_precision([[1, 2, 3]], [[3, 4, 5]]) == pytest.approx(1 / 3)
     assert metrics.retrieval_precision([[1, -1, -1]], [[1, 2, 3]]) == pytest.approx(1 / 3)
-    with pytest.raises(ValueError, match="as many rows, got 1 and 2"):
+    with pytest.raises(ValueError, match="found and truth must describe the same points, got 1 and 2 rows"):
         metrics.retrieval_precision([[1]], [[1], [2]])
 
 
@@ -66,3 +66,29 @@ def test_clustering_scores_ignore_names():
     assert metrics.clustering_accuracy(truth, np.zeros(6)) == pytest.approx(1 / 3)
     assert metrics.nmi(truth, truth) == pytest.approx(1)
     assert metrics.nmi(truth, np.zeros(6)) == 0
+
+
+def test_bytes_do_not_wrap():
+    Z = np.array([[20], [20]], dtype=np.uint8)
+    K = [[400, 400], [400, 400]]
+    assert metrics.inner_product_loss(Z, K) == 0
+    assert metrics.modular_loss(np.array([Z, Z]), K, 0.5) == pytest.approx(0, abs=1e-20)
+
+
+def test_distance_correlation_far_from_the_origin(rng):
+    x = rng.standard_normal((100, 1))
+    y = x**2 + 0.3 * rng.standard_normal((100, 1))
+    near = metrics.distance_correlation(x, y)
+    assert metrics.distance_correlation(x + 1e8, y) == pytest.approx(near, abs=1e-6)
+
+
+def test_a_constant_of_any_height_is_uncorrelated(rng):
+    assert metrics.distance_correlation(rng.standard_normal((30, 2)), np.full((30, 3), 0.1)) == 0
+
+
+def test_missing_true_neighbours_do_not_count():
+    assert metrics.retrieval_precision([[1, -1]], [[1, -1]]) == 1
+    with pytest.raises(ValueError, match="truth must hold at least one index"):
+        metrics.retrieval_precision([[1]], [[-1]])
+    with pytest.raises(TypeError, match="found must hold integer indices, got float64"):
+        metrics.retrieval_precision([[0.5]], [[1]])

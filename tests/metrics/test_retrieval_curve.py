@@ -32,7 +32,16 @@ def test_topics_may_be_several():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="one row per row of Z=3, got 2"):
+    with pytest.raises(ValueError, match="Z and labels must describe the same points, got 3 and 2 rows"):
         average_accuracy_curve(np.zeros((3, 1)), [0, 1])
     with pytest.raises(ValueError, match="counts must be rising integers >= 1 and < n_samples=3"):
         average_accuracy_curve(np.zeros((3, 1)), [0, 1, 1], counts=[1, 3])
+    with pytest.raises(ValueError, match="counts must be rising integers"):
+        average_accuracy_curve(np.zeros((3, 1)), [0, 1, 1], counts=[1.5])
+
+
+def test_curve_far_from_the_origin():
+    rng = np.random.default_rng(0)
+    Z, labels = rng.standard_normal((300, 3)), rng.integers(0, 4, 300)
+    far = average_accuracy_curve(Z + 1e7, labels)[1]
+    np.testing.assert_allclose(far, average_accuracy_curve(Z, labels)[1])

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from polyfold.modular import (
+    as_autoencoders,
     autoencoder_terms,
     bound_of,
     descent_gradient,
+    fit_modules,
     solve_backfit,
-    solve_closed_autoencoder,
     solve_gradient,
     waterfill,
 )
-from polyfold.modular._backfit import random_modules, update_module
+from polyfold.modular._backfit import backfit_module, random_modules
 from tests.oracles.autoencoder import autoencoder_loss, backfit_epoch
 
 D, M, H, LAM = 8, 4, 2, 0.6
@@ -26,6 +27,13 @@ def d():
 def loss(A, B, d, lam):
     single, composite = autoencoder_terms(A, B, d, float(np.sum(d**2)))
     return (1 - lam) * single + lam * composite
+
+
+def solved(d, m, h, lam, solver="closed", **options):
+    """Decoders and encoders of a solver."""
+    energy = float(np.sum(d**2))
+    fit = fit_modules(d, m, h, lam, np.random.RandomState(0), energy=energy, unit=1, solver=solver, **options)
+    return as_autoencoders(fit, d)
 
 
 def data_with(d):
@@ -49,7 +57,7 @@ def test_epoch_is_algorithm_one(d):
     backfit_epoch(literal_A, literal_B, np.diag(d**2), LAM)
     total = np.einsum("mkh,mhl->kl", A, B)
     for i in range(M):
-        total = update_module(A, B, i, total, d, LAM)
+        total = backfit_module(A, B, i, total, d, LAM)
     np.testing.assert_allclose(A @ B, literal_A @ literal_B, atol=1e-10)
 
 
@@ -66,7 +74,7 @@ def test_update_is_the_best_module_given_the_others(d):
     rng = np.random.RandomState(0)
     for lam in (0.5, 1.0, 1.2):
         A, B = random_modules(D, M, H, rng)
-        update_module(A, B, 1, np.einsum("mkh,mhl->kl", A, B), d, lam)
+        backfit_module(A, B, 1, np.einsum("mkh,mhl->kl", A, B), d, lam)
         best = loss(A, B, d, lam)
         for _ in range(20):
             other_A, other_B = A.copy(), B.copy()
@@ -91,8 +99,7 @@ def test_one_module_is_bounded_up_to_m_over_m_minus_one(d):
 
 @pytest.mark.parametrize("lam", [0.0, 0.3, 0.6, 0.9, 0.99])
 def test_closed_form_is_not_above_backfitting_nor_below_the_bound(d, lam):
-    closed = solve_closed_autoencoder(d, M, H, lam, np.random.RandomState(0))
-    reached = loss(closed.decoders, closed.encoders, d, lam)
+    reached = loss(*solved(d, M, H, lam), d, lam)
     swept = min(
         solve_backfit(d, M, H, lam, np.random.RandomState(seed), max_iter=400).loss_curve[-1] for seed in range(5)
     )
@@ -101,12 +108,9 @@ def test_closed_form_is_not_above_backfitting_nor_below_the_bound(d, lam):
 
 
 def test_closed_form_has_orthonormal_decoders(d):
-    solution = solve_closed_autoencoder(d, M, H, LAM, np.random.RandomState(0))
-    products = solution.decoders.transpose(0, 2, 1) @ solution.decoders
-    np.testing.assert_allclose(products, np.broadcast_to(np.eye(H), (M, H, H)), atol=1e-10)
-    np.testing.assert_allclose(
-        solution.decoders.transpose(0, 2, 1) @ (solution.decoders @ solution.encoders), solution.encoders
-    )
+    A, B = solved(d, M, H, LAM)
+    np.testing.assert_allclose(A.transpose(0, 2, 1) @ A, np.broadcast_to(np.eye(H), (M, H, H)), atol=1e-10)
+    np.testing.assert_allclose(A.transpose(0, 2, 1) @ (A @ B), B)
 
 
 def test_gradient_has_the_right_slope(d):
@@ -123,11 +127,10 @@ def test_gradient_has_the_right_slope(d):
 
 @pytest.mark.parametrize("lam", [0.0, 0.5])
 def test_gradient_descent_approaches_the_closed_form(d, lam):
-    closed = solve_closed_autoencoder(d, M, H, lam, np.random.RandomState(0))
     descended = solve_gradient(d, M, H, lam, np.random.RandomState(0), max_iter=5000, tol=1e-9)
-    best = loss(closed.decoders, closed.encoders, d, lam)
+    best = loss(*solved(d, M, H, lam), d, lam)
     assert descended.converged
-    assert best <= loss(descended.decoders, descended.encoders, d, lam) <= 1.02 * best
+    assert best <= loss(descended.decoders, descended.factors, d, lam) <= 1.02 * best
 
 
 def test_gradient_descent_is_a_descent(d):
@@ -142,10 +145,10 @@ def test_tolerance_in_absolute_terms_stops_earlier(d):
     assert loose.loss_curve[-2] - loose.loss_curve[-1] <= 1e-1
 
 
-@pytest.mark.parametrize("solve", [solve_closed_autoencoder, solve_backfit, solve_gradient])
-def test_more_dimensions_than_directions_stay_empty(solve):
-    solution = solve(np.array([2.0, 1.0]), 3, 4, 0.5, np.random.RandomState(0))
-    assert solution.encoders.shape == (3, 4, 2)
-    assert np.all(solution.encoders[:, 2:] == 0)
-    reached = loss(solution.decoders, solution.encoders, np.array([2.0, 1.0]), 0.5)
-    assert reached == pytest.approx(0, abs=1e-3)
+@pytest.mark.parametrize("solver", ["closed", "backfit", "gradient"])
+def test_more_dimensions_than_directions_stay_empty(solver):
+    d = np.array([2.0, 1.0])
+    A, B = solved(d, 3, 4, 0.5, solver)
+    assert B.shape == (3, 4, 2)
+    assert np.all(B[:, 2:] == 0)
+    assert loss(A, B, d, 0.5) == pytest.approx(0, abs=1e-3)

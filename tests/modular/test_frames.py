@@ -40,10 +40,20 @@ def test_projection_frame_sums_to_the_diagonal(M, h, p, rng):
     ],
 )
 def test_impossible_frames_are_told(n, M, h):
-    assert (
-        not frame_may_exist(np.array(n), M, h) or projection_frame(np.array(n), M, h, np.random.RandomState(0)) is None
-    )
+    assert not frame_may_exist(np.array(n), M, h)
 
 
-def test_possible_pair_of_planes_passes():
-    assert frame_may_exist(np.array([1.4, 1.2, 0.8, 0.6]), 2, 2)
+@pytest.mark.parametrize(
+    ("n", "M", "h"), [([1.5, 1.3, 1.2], 2, 2), ([1.2] * 5, 3, 2), ([1.17, 1.02, 0.94, 0.87], 2, 2)]
+)
+def test_a_search_for_an_impossible_frame_ends_without_one(n, M, h, rng):
+    assert projection_frame(np.array(n), M, h, rng) is None
+
+
+@pytest.mark.parametrize(
+    ("n", "M", "h"), [([1.4, 1.2, 0.8, 0.6], 2, 2), ([2.9, 1.6, 1.5], 3, 2), ([3.6, 3.4, 1.0], 4, 2)]
+)
+def test_possible_frames_pass_and_are_found(n, M, h, rng):
+    assert frame_may_exist(np.array(n), M, h)
+    rows = projection_frame(np.array(n), M, h, rng).reshape(M * h, -1)
+    np.testing.assert_allclose(rows.T @ rows, np.diag(n), atol=1e-8)

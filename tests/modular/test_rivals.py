@@ -1,6 +1,6 @@
 import numpy as np
 
-from polyfold.modular import bootstrap_maps, partition_maps, random_maps
+from polyfold.modular import bagged_autoencoders, bootstrap_maps, partition_maps, random_maps
 
 
 def test_partition_uses_every_direction_once(rng):
@@ -28,3 +28,22 @@ def test_bootstrap_is_kernel_pca_of_the_resampled_points(rng):
         np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-12)
         top = np.linalg.svd(sample - sample.mean(axis=0), compute_uv=False)[:3]
         np.testing.assert_allclose(np.linalg.norm(Z, axis=0), top)
+
+
+def test_bagging_takes_the_directions_of_every_sample(rng):
+    X = rng.standard_normal((50, 6)) * [5, 4, 3, 2, 1, 0.5] + 10
+    encoders, means, fewest = bagged_autoencoders(X, 2, 3, np.random.RandomState(7))
+    replay = np.random.RandomState(7)
+    for m in range(2):
+        sample = X[np.sort(replay.randint(50, size=50))]
+        _, _, Vt = np.linalg.svd(sample - sample.mean(axis=0), full_matrices=False)
+        np.testing.assert_allclose(np.abs(encoders[m] @ Vt[:3].T), np.eye(3), atol=1e-8)
+        np.testing.assert_allclose(means[m], sample.mean(axis=0))
+    assert fewest == 6
+
+
+def test_bagging_of_too_few_directions_leaves_zeros_and_says_so(rng):
+    X = np.outer(rng.standard_normal(30), [1.0, 2.0, 3.0])
+    encoders, _, fewest = bagged_autoencoders(X, 2, 2, rng)
+    assert fewest == 1
+    np.testing.assert_array_equal(encoders[:, 1], 0)

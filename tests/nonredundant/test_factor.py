@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from polyfold.nonredundant._factor import gaussian_block, gaussian_factor
+from polyfold.nonredundant._smoother import gaussian_block, gaussian_factor
 
 
 @pytest.mark.parametrize("p", [1, 3])

@@ -5,19 +5,18 @@ from sklearn.datasets import make_swiss_roll
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import HessianLLE, LaplacianEigenmaps, TangentAlignment
 from polyfold.nonredundant import (
-    Problem,
     Settings,
-    make_solver,
     next_coordinate,
     nonredundant_sequence,
     unexplained,
 )
 from polyfold.nonredundant._bandwidth import ALPHAS, CLEAR, EMPTY, LINEAR, NEWS, PLAIN, candidates, enough
+from polyfold.spectra import make_solver
 
 
 def search(X, count=None, alpha=None):
-    operator = LaplacianEigenmaps().operator(X)
-    return nonredundant_sequence(Problem.of(operator, make_solver(operator)), count, alpha, Settings())
+    operator = LaplacianEigenmaps().operator_on(X)
+    return nonredundant_sequence(operator, make_solver(operator), count, alpha, Settings())
 
 
 def roll(n, height):
@@ -49,8 +48,8 @@ def test_curve_has_one_coordinate():
 
 def test_noise_is_not_a_coordinate():
     # Hessian LLE has directions that live on single points: unpredictable, and nothing of the data.
-    operator = HessianLLE(12).operator(ring(600))
-    steps = nonredundant_sequence(Problem.of(operator, make_solver(operator)), None, None, Settings())
+    operator = HessianLLE(12).operator_on(ring(600))
+    steps = nonredundant_sequence(operator, make_solver(operator), None, None, Settings())
     assert len(steps) <= 3
 
 
@@ -78,8 +77,8 @@ def test_news_that_is_enough():
 def test_a_plain_coordinate_that_is_news_is_kept():
     # A flat square has two linear coordinates: excluding functions of the first would only bend the second.
     t = np.random.RandomState(0).uniform(size=(800, 2)) * [2, 1]
-    operator = TangentAlignment(12).operator(np.column_stack([t, np.sin(t[:, 0])]))
-    steps = nonredundant_sequence(Problem.of(operator, make_solver(operator)), 2, None, Settings())
+    operator = TangentAlignment(12).operator_on(np.column_stack([t, np.sin(t[:, 0])]))
+    steps = nonredundant_sequence(operator, make_solver(operator), 2, None, Settings())
     assert steps[1].alpha == LINEAR
     design = np.column_stack([np.ones(800), *(step.values for step in steps)])
     residual = t - design @ np.linalg.lstsq(design, t, rcond=None)[0]
@@ -88,8 +87,8 @@ def test_a_plain_coordinate_that_is_news_is_kept():
 
 @pytest.mark.parametrize("kernel", [TangentAlignment(), HessianLLE()])
 def test_tangent_methods_find_two_coordinates_of_a_roll(kernel):
-    operator = kernel.operator(roll(1500, 1.0))
-    steps = nonredundant_sequence(Problem.of(operator, make_solver(operator)), None, None, Settings())
+    operator = kernel.operator_on(roll(1500, 1.0))
+    steps = nonredundant_sequence(operator, make_solver(operator), None, None, Settings())
     assert len(steps) == 2
 
 
@@ -110,11 +109,12 @@ def test_a_bandwidth_that_sees_single_points_is_warned_of():
 
 
 def test_a_given_width_is_algorithm_1_on_manifolds_too():
-    operator = LaplacianEigenmaps(10).operator(np.random.RandomState(0).rand(400, 2) * [3.5, 1])
-    problem = Problem.of(operator, make_solver(operator))
-    given = nonredundant_sequence(problem, 3, 0.3, Settings())
+    operator = LaplacianEigenmaps(10).operator_on(np.random.RandomState(0).rand(400, 2) * [3.5, 1])
+    solver = make_solver(operator)
+    given = nonredundant_sequence(operator, solver, 3, 0.3, Settings())
     F = np.empty((400, 0))
     for step in given:
-        literal = next_coordinate(problem, F, 0.3, Settings(), np.random.RandomState(0).standard_normal(400))
+        start = np.random.RandomState(0).standard_normal(400)
+        literal = next_coordinate(operator, solver, F, 0.3, Settings(), start)
         np.testing.assert_allclose(step.values, literal.values, atol=1e-8)
         F = np.column_stack([F, literal.values])

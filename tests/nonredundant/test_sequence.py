@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from polyfold.kernels import FactorOperator, KernelOperator, LaplacianEigenmaps
-from polyfold.nonredundant import Problem, Settings, bandwidth_of, make_solver, next_coordinate
+from polyfold.kernels import LaplacianEigenmaps, Operator, feature_operator
+from polyfold.nonredundant import Settings, bandwidth_of, next_coordinate
 from polyfold.nonredundant._sequence import _orthonormal
+from polyfold.spectra import make_solver
 from tests.oracles.nonredundant import algorithm_1
 
 
@@ -13,10 +14,10 @@ def strip(n=200, ratio=3.5, seed=0):
 
 def sequence(operator, d, alpha, **options):
     n = operator.n_samples
-    problem = Problem.of(operator, make_solver(operator))
+    solver = make_solver(operator)
     F = np.empty((n, 0))
     for _ in range(d):
-        step = next_coordinate(problem, F, alpha, Settings(**options), np.random.RandomState(0).randn(n))
+        step = next_coordinate(operator, solver, F, alpha, Settings(**options), np.random.RandomState(0).randn(n))
         F = np.column_stack([F, step.values])
     return F
 
@@ -25,7 +26,7 @@ def sequence(operator, d, alpha, **options):
 def test_sequence_is_algorithm_1(dense):
     X = strip()
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 0.5)
-    ours = sequence(KernelOperator(matrix=K, rows=None), 3, 0.3, dense=dense)
+    ours = sequence(Operator(None, np.ones(200), matrix=K), 3, 0.3, dense=dense)
     paper = algorithm_1(K, 3, 0.3)
     tolerance = 1e-6 if dense else 0.01
     for i in range(3):
@@ -33,11 +34,11 @@ def test_sequence_is_algorithm_1(dense):
 
 
 def test_coordinates_are_orthogonal_to_functions_of_earlier_ones():
-    operator = LaplacianEigenmaps(10).operator(strip(400))
-    problem = Problem.of(operator, make_solver(operator))
+    operator = LaplacianEigenmaps(10).operator_on(strip(400))
+    solver = make_solver(operator)
     start = np.random.RandomState(0).randn(400)
-    first = next_coordinate(problem, np.empty((400, 0)), None, Settings(), start)
-    second = next_coordinate(problem, first.values[:, None], 0.3, Settings(), start)
+    first = next_coordinate(operator, solver, np.empty((400, 0)), None, Settings(), start)
+    second = next_coordinate(operator, solver, first.values[:, None], 0.3, Settings(), start)
     w = operator.measure
     assert abs(w @ second.raw) < 1e-8 * w.sum()
     for power in (1, 2, 3):
@@ -51,11 +52,9 @@ def test_bandwidth_rule_is_relative_to_the_mean_squared_norm():
 
 
 def test_constraint_basis_is_orthonormal_and_keeps_its_combination():
-    rng = np.random.RandomState(0)
-    trivial = np.ones((50, 1))
-    Q, T = _orthonormal(trivial, None, np.ones(50))
-    np.testing.assert_allclose(Q, trivial @ T)
-    operator = FactorOperator.of(rng.randn(50, 3), None)
+    operator = feature_operator(np.random.RandomState(0).randn(50, 3), None)
+    Q, T = _orthonormal(operator, None)
+    np.testing.assert_allclose(Q, np.ones((50, 1)) @ T)
     F = sequence(operator, 2, 0.5)
     np.testing.assert_allclose(F.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(F.std(axis=0), 1)

@@ -11,7 +11,7 @@ from tests.oracles.modular import centred
 
 
 def build(X, kernel, feature_map="auto", rank=1000):
-    return SpectrumBuilder(kernel, feature_map, rank, seed=0).add(X).spectrum()
+    return SpectrumBuilder(kernel, feature_map, rank, rank, seed=0).add(X).spectrum()
 
 
 def test_exact_coordinates_reproduce_the_centred_kernel(blobs):
@@ -48,8 +48,8 @@ def test_chunks_give_the_spectrum_of_the_whole(feature_map, chunks, blobs):
     given = {"landmarks": KernelColumns(kernel.resolve(blobs), blobs[::4]), "linear": "auto"}.get(
         feature_map, feature_map
     )
-    whole = SpectrumBuilder(kernel, given, 30, seed=3).add(blobs).spectrum()
-    builder = SpectrumBuilder(kernel, given, 30, seed=3)
+    whole = SpectrumBuilder(kernel, given, 30, 30, seed=3).add(blobs).spectrum()
+    builder = SpectrumBuilder(kernel, given, 30, 30, seed=3)
     for part in np.array_split(blobs, chunks):
         builder.add(part)
     parts = builder.spectrum()
@@ -112,7 +112,7 @@ def test_automatic_choice_is_exact_where_cheap():
 
 def test_chunks_beyond_the_exact_limit_choose_landmarks_once(rng):
     X = rng.standard_normal((60, 3))
-    builder = SpectrumBuilder(Gaussian(0.5), "auto", 10, seed=0)
+    builder = SpectrumBuilder(Gaussian(0.5), "auto", 10, 10, seed=0)
     builder.add(X[:15])
     assert builder.features is None
     builder.add(X[15:30])

@@ -1,14 +1,13 @@
-"""What the papers compare with, behind the same interface."""
+"""What the papers compare with, behind the same interface: the one public path of these estimators."""
 
-from polyfold.estimators import (
-    BaggingAutoencoder,
+from polyfold.estimators._bagging_autoencoder import BaggingAutoencoder
+from polyfold.estimators._baselines import (
     BootstrapKernelPCA,
     MonolithicKernelPCA,
     PartitionKernelPCA,
     RandomKernelPCA,
-    SelectedEmbedding,
-    SequentialRegressionEmbedding,
 )
+from polyfold.estimators._selected import SelectedEmbedding, SequentialRegressionEmbedding
 
 __all__ = [
     "BaggingAutoencoder",

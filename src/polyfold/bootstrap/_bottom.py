@@ -17,13 +17,14 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+from polyfold._running import threaded
 from polyfold.bootstrap._draws import Draw
-from polyfold.bootstrap._neighbors import NeighborIndex
 from polyfold.bootstrap._postings import first_equal_sparse, nearest_sparse, take_sparse
 from polyfold.bootstrap._rows import first_equal, nearest_candidate, nearest_directly, sum_kind, take
-from polyfold.bootstrap._screen import Screen, nearest, nearest_linear
+from polyfold.bootstrap._screen import nearest, nearest_linear
+from polyfold.neighbors import PrincipalIndex, Screen, sorted_lists
 
-__all__ = ["Bottom", "DenseBottom", "PrecomputedBottom", "SparseBottom", "sorted_neighbors"]
+__all__ = ["Bottom", "DenseBottom", "PrecomputedBottom", "SparseBottom"]
 
 # Rows copied at a time: the copy of the chosen features stays small whatever the number of points.
 BLOCK = 8192
@@ -75,7 +76,7 @@ class DenseBottom:
     n_neighbors: int = 0
     lists: np.ndarray | None = field(default=None, repr=False)
     searcher: Any = field(default=None, repr=False)
-    _index: NeighborIndex | None = field(default=None, repr=False)
+    _index: PrincipalIndex | None = field(default=None, repr=False)
 
     @property
     def unit(self) -> bool:
@@ -89,12 +90,11 @@ class DenseBottom:
         if own and self.lists is not None:
             return self.lists
         if self.searcher is not None:
-            return sorted_neighbors(self.searcher.transform(X), drop_self=False)
+            return sorted_lists(check_graph(self.searcher.transform(X), len(X), len(self.X)), drop_self=False)
         if self._index is None:
-            self._index = NeighborIndex(self.X, self.screen, unit=self.unit)
+            self._index = PrincipalIndex(self.X, self.screen, unit=self.unit)
         # A training row that is asked for again finds itself first: one more keeps the lists the same.
-        count = min(self.n_neighbors + (not own), len(self.X))
-        return self._index.query(X, count, n_jobs=n_jobs, exclude_self=own)
+        return _principal_lists(self._index, X, self.n_neighbors + (not own), own=own, n_jobs=n_jobs)
 
     def assign(self, X: np.ndarray, draw: Draw, neighbors: np.ndarray | None, *, own: bool) -> np.ndarray:
         """Index of the nearest centre of every row of `X`: (n,) int32."""
@@ -219,31 +219,29 @@ class PrecomputedBottom:
         return np.maximum(out, 0)
 
 
+def _principal_lists(index: PrincipalIndex, X: np.ndarray, k: int, *, own: bool, n_jobs: int) -> np.ndarray:
+    """Find `k` training rows for every row of `X`, in blocks of bounded memory: (n, k) int32."""
+
+    def search(start: int) -> np.ndarray:
+        return index.nearest(X[start : start + index.block], k, own=start if own else None)
+
+    return np.vstack(list(threaded(search, range(0, len(X), index.block), n_jobs)))
+
+
+def check_graph(graph: Any, n_rows: int, n_columns: int) -> Any:
+    """Return the neighbour graph, or raise where its entries would point at rows that are not there."""
+    if graph.shape != (n_rows, n_columns):
+        raise ValueError(
+            f"neighbors must be a graph of shape ({n_rows}, {n_columns}), one row per sample, got {graph.shape}."
+        )
+    return graph
+
+
 def draw_positions(draw: Draw, n: int) -> np.ndarray:
     """Index of every training point among the centres of a clustering, -1 for the others."""
     position = np.full(n, -1, dtype=np.int32)
     position[draw.rows] = np.arange(len(draw.rows), dtype=np.int32)
     return position
-
-
-def sorted_neighbors(graph: Any, *, drop_self: bool) -> np.ndarray:
-    """Columns of every row of a distance matrix or graph by rising distance, padded with -1: (n, m) int32."""
-    if not sp.issparse(graph):
-        graph = sp.csr_array(
-            (graph.ravel(), np.tile(np.arange(graph.shape[1]), len(graph)), np.arange(len(graph) + 1) * graph.shape[1]),
-            shape=graph.shape,
-        )
-    graph = sp.csr_array(graph)
-    rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    keep = rows != graph.indices if drop_self else np.ones(len(rows), dtype=bool)
-    rows, columns, distances = rows[keep], graph.indices[keep], graph.data[keep]
-    order = np.lexsort((columns, distances, rows))
-    rows, columns = rows[order], columns[order]
-    counts = np.bincount(rows, minlength=graph.shape[0])
-    place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    out = np.full((graph.shape[0], max(1, counts.max(initial=0))), -1, dtype=np.int32)
-    out[rows, place] = columns
-    return out
 
 
 def _roll_columns(centers: Any, shifted: np.ndarray) -> Any:

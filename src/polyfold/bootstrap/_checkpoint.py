@@ -2,91 +2,107 @@
 
 from __future__ import annotations
 
-import hashlib
+import io
 import json
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-__all__ = ["Checkpoint", "fingerprint"]
+from polyfold._files import digest, fingerprint, portable, write_file
+
+__all__ = ["Checkpoint"]
 
 STATE = "state.json"
-
-
-def fingerprint(X: Any) -> str:
-    """Digest of shape, type and content of the data."""
-    digest = hashlib.blake2b(f"{X.shape} {X.dtype}".encode(), digest_size=16)
-    parts = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
-    for part in parts:
-        for start in range(0, len(part), 4096):
-            digest.update(part[start : start + 4096].tobytes())
-    return digest.hexdigest()
+LAYER = "layer-{:02d}.npz"
 
 
 class Checkpoint:
-    """A folder with one file of codes per finished layer, and the settings they belong to.
+    """A folder with one file of codes per finished layer, and a state file that says what they belong to.
+
+    The state holds the settings, the seed and the digests of the layers, and its own digest: what is read is what
+    was written, or it is refused.
 
     Parameters
     ----------
     folder : path
         Created if it does not exist.
     settings : dict
-        What decides the result. A folder written with other settings is refused, except that a missing
-        ``seed`` (None) is taken from the folder.
+        What decides the result, besides the seed. A folder written with other settings is refused.
+    seed : int
+    fixed : bool, default=True
+        Whether the fit depends on this very seed; else that of the folder, if it has one, takes its place.
+
+    Attributes
+    ----------
+    seed : int
+        The seed that the draws come from.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], settings: dict[str, Any]) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], settings: dict[str, Any], *, seed: int, fixed: bool = True
+    ) -> None:
         self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.settings = self._agree(settings)
-
-    def _agree(self, settings: dict[str, Any]) -> dict[str, Any]:
-        path = self.folder / STATE
-        if not path.exists():
-            return settings
-        stored = json.loads(path.read_text())
-        if settings["seed"] is None:
-            settings = {**settings, "seed": stored["seed"]}
-        differing = [key for key in settings if settings[key] != stored.get(key)]
+        wanted = portable({**settings, "seed": seed})
+        stored = self._read()
+        self._state = {**wanted, "layers": {}} if stored is None else stored
+        differing = [key for key in wanted if self._state.get(key) != wanted[key] and (fixed or key != "seed")]
         if differing:
             raise ValueError(
                 f"checkpoint must be a folder of the same fit, got {str(self.folder)!r}, which differs in "
                 f"{', '.join(differing)}; pass another folder or empty this one."
             )
-        return settings
-
-    def start(self, seed: int) -> None:
-        """Write the settings, with the seed that the draws come from."""
-        self.settings = {**self.settings, "seed": seed}
-        path = self.folder / STATE
-        if not path.exists():
-            _replace(path, lambda temporary: temporary.write_text(json.dumps(self.settings, indent=1)))
+        self.seed: int = self._state["seed"]
+        if stored is None:
+            self._write()
 
     def load(self, layer: int) -> dict[str, np.ndarray] | None:
         """Arrays of a finished layer, or None if it has not been finished."""
-        path = self._path(layer)
-        if not path.exists():
+        path = self.folder / LAYER.format(layer)
+        if path.name not in self._state["layers"] or not path.exists():
             return None
-        with np.load(path, allow_pickle=False) as stored:
+        content = path.read_bytes()
+        if digest(content) != self._state["layers"][path.name]:
+            raise _damaged(path, "delete it, and the layer is computed again")
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             return dict(stored)
 
     def save(self, layer: int, **arrays: Any) -> None:
         """Write a finished layer; an interrupted write leaves nothing behind that would be read."""
-        _replace(self._path(layer), lambda temporary: _save_arrays(temporary, arrays))
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)
+        path = self.folder / LAYER.format(layer)
+        write_file(path, buffer.getvalue())
+        self._state["layers"][path.name] = digest(buffer.getvalue())
+        self._write()
 
-    def _path(self, layer: int) -> Path:
-        return self.folder / f"layer-{layer:02d}.npz"
+    def _read(self) -> dict[str, Any] | None:
+        path = self.folder / STATE
+        if not path.exists():
+            strangers = sorted(self.folder.glob("layer-*.npz"))
+            if strangers:
+                raise ValueError(
+                    f"checkpoint must be a folder with its {STATE}, got {str(path)!r}, which does not exist beside "
+                    f"{strangers[0].name}; pass another folder or empty this one."
+                )
+            return None
+        try:
+            state = json.loads(path.read_bytes())
+            seal = state.pop("digest")
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            raise _damaged(path, "pass another folder or empty this one") from error
+        if seal != fingerprint(state):
+            raise _damaged(path, "pass another folder or empty this one")
+        return state
+
+    def _write(self) -> None:
+        content = {**self._state, "digest": fingerprint(self._state)}
+        write_file(self.folder / STATE, json.dumps(content, indent=1).encode())
 
 
-def _save_arrays(path: Path, arrays: dict[str, Any]) -> None:
-    with path.open("wb") as file:
-        np.savez(file, **arrays)
-
-
-def _replace(path: Path, write: Any) -> None:
-    temporary = path.with_suffix(".partial")
-    write(temporary)
-    temporary.replace(path)
+def _damaged(path: Path, way_out: str) -> ValueError:
+    return ValueError(
+        f"checkpoint must hold its files as they were written, got {str(path)!r}, which is damaged or of another "
+        f"version; {way_out}."
+    )

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from polyfold._validation import check_count
-from polyfold.bootstrap._bottom import Bottom, DenseBottom, PrecomputedBottom, SparseBottom, sorted_neighbors
-from polyfold.bootstrap._screen import principal_screen
+from polyfold.bootstrap._bottom import Bottom, DenseBottom, PrecomputedBottom, SparseBottom, check_graph
+from polyfold.neighbors import principal_screen, sorted_lists
 
 __all__ = ["choose_bottom", "is_affordable", "list_length"]
 
@@ -76,7 +76,7 @@ def _with_graph(bottom: DenseBottom, neighbors: Any, n_centers: int) -> DenseBot
         bottom.searcher = clone(neighbors).fit(bottom.X)
         neighbors = bottom.searcher.transform(bottom.X)
     if sp.issparse(neighbors) or isinstance(neighbors, np.ndarray):
-        bottom.lists = sorted_neighbors(_check_graph(neighbors, n), drop_self=True)
+        bottom.lists = sorted_lists(check_graph(neighbors, n, n), drop_self=True)
     elif not isinstance(neighbors, str):
         bottom.n_candidates = check_count("neighbors", neighbors, hint="it counts the candidates per point")
     elif neighbors != "graph":
@@ -86,9 +86,3 @@ def _with_graph(bottom: DenseBottom, neighbors: Any, n_centers: int) -> DenseBot
         )
     bottom.n_neighbors = list_length(n, n_centers, bottom.n_candidates)
     return bottom
-
-
-def _check_graph(graph: Any, n: int) -> Any:
-    if graph.shape != (n, n):
-        raise ValueError(f"neighbors must be a graph of shape ({n}, {n}), one row per sample, got {graph.shape}.")
-    return graph

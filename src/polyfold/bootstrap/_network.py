@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from polyfold._progress import track
+from polyfold._running import threaded, track
 from polyfold.bootstrap._bottom import Bottom, DenseBottom
 from polyfold.bootstrap._checkpoint import Checkpoint
 from polyfold.bootstrap._draws import Draw, draw
 from polyfold.bootstrap._matching import code_dtype, match
-from polyfold.bootstrap._neighbors import neighbor_recall
-from polyfold.bootstrap._threads import threaded
+from polyfold.neighbors import list_recall
 
 __all__ = ["Network", "fit_network"]
 
@@ -158,7 +157,7 @@ def _fit_layer(network: Network, X: Any, level: int, seed: int, n_jobs: int) -> 
     if not isinstance(bottom, DenseBottom) or neighbors is None:
         return {"codes": codes}
     error = _estimate_error(bottom, codes, draws, seed, n_jobs)
-    recall = neighbor_recall(X, neighbors, unit=bottom.unit, seed=seed)
+    recall = list_recall(X, neighbors, unit=bottom.unit, seed=seed)
     return {"codes": codes, "disagreement": np.array(error), "recall": np.array(recall)}
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from polyfold._running import threaded
 from polyfold.bootstrap._matching import shared_centers
-from polyfold.bootstrap._threads import threaded
 
 __all__ = ["Output", "fit_output"]
 

@@ -65,7 +65,8 @@ def first_equal_sparse(rows: Any, metric: str) -> np.ndarray:
         out[norms == 0] = 0
         hashes /= np.where(norms > 0, norms, 1.0)
     order = np.argsort(hashes, kind="stable")
-    close = np.abs(np.diff(hashes[order])) <= 1e-11 * (1 + np.abs(hashes[order][1:]))
+    sizes = np.ones_like(norms) if metric == "cosine" else norms
+    close = np.abs(np.diff(hashes[order])) <= 1e-11 * sizes[order][1:]
     for place in np.flatnonzero(close):
         i, j = order[place], order[place + 1]
         if _is_same(rows[[i]], rows[[j]], float(norms[i]), float(norms[j]), metric):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from polyfold.neighbors import unit_rows
+
 __all__ = ["first_equal", "nearest_candidate", "nearest_directly", "squared_distance", "sum_kind", "take"]
 
 REASSOCIATE = {"reassoc", "contract"}
@@ -15,12 +17,7 @@ def take(X: np.ndarray, rows: np.ndarray | slice, columns: np.ndarray, *, unit: 
     indices = np.arange(*rows.indices(len(X))) if isinstance(rows, slice) else rows
     out = np.empty((len(indices), len(columns)), dtype=X.dtype)
     _take(X, indices, columns, out)
-    if not unit:
-        return out
-    out = out.astype(np.float64)
-    norms = np.sqrt(np.einsum("ij,ij->i", out, out))
-    out /= np.where(norms > 0, norms, 1.0)[:, None]
-    return out
+    return unit_rows(out) if unit else out
 
 
 def first_equal(rows: np.ndarray) -> np.ndarray:
@@ -55,7 +52,8 @@ def _hash_rows(bits, weights, out):
     for i in range(len(bits)):
         total = np.uint64(0)
         for j in range(len(weights)):
-            total += np.uint64(bits[i, j]) * weights[j]
+            # Short numbers leave the low bits of doubles empty, and a product passes bits only upwards.
+            total += (np.uint64(bits[i, j]) ^ (np.uint64(bits[i, j]) >> np.uint64(32))) * weights[j]
         out[i] = total
 
 

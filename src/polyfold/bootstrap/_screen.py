@@ -1,84 +1,22 @@
 """Exact nearest centres, most of them ruled out in a few dimensions.
 
-For an orthonormal basis Q of p directions, with y = Qᵀx and the residual norm r = √(‖x‖² − ‖y‖²),
-
-    ‖x − w‖² ≥ ‖y_x − y_w‖² + (r_x − r_w)²,
-
-because the residuals live in the complement of Q, where the reverse triangle inequality holds. The right side
-is one matrix product of width p + 2 in single precision. A centre is looked at in full only if this bound,
-less a rigorous allowance for rounding, does not exceed the smallest distance found so far, so the result is the
-one of brute force, ties going to the lowest index.
+A centre is looked at in full only if the lower bound of its distance in principal directions (`Screen`), less a
+rigorous allowance for rounding, does not exceed the smallest distance found so far, so the result is the one of brute
+force, ties going to the lowest index.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
 from polyfold.bootstrap._rows import REASSOCIATE, squared_distance, sum_kind
+from polyfold.neighbors import Screen
 
-__all__ = ["Screen", "nearest", "nearest_linear", "principal_screen"]
+__all__ = ["nearest", "nearest_linear"]
 
-# With fewer features than this all of them enter the bound.
-FULL_WIDTH = 64
-# Directions of the bound, and of the neighbour search, which can afford more.
-DIRECTIONS = 48
-SEARCH_DIRECTIONS = 96
-# Rows from which the principal directions are estimated; they affect speed, never the result.
-SAMPLE = 2000
 CHUNK = 64
 BLOCK_ENTRIES = 2**20
-
-
-@dataclass(frozen=True)
-class Screen:
-    """Directions in which centres are told apart: mean (d,) and, for wide data, basis (d, p)."""
-
-    mean: np.ndarray
-    basis: np.ndarray | None
-
-    def restrict(self, features: np.ndarray) -> Screen:
-        """Return the same directions on some of the features, orthonormal there."""
-        if self.basis is None or len(features) <= FULL_WIDTH:
-            return Screen(self.mean[features], None)
-        return Screen(self.mean[features], np.linalg.qr(self.basis[features, :DIRECTIONS])[0])
-
-    def coordinates(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Centred coordinates with the residual norm appended, (n, p + 1), and squared norms (n,)."""
-        centered = rows - self.mean
-        squares = np.einsum("ij,ij->i", centered, centered)
-        if self.basis is None:
-            return centered, squares
-        # In double precision the residual norm is good to single precision even where it cancels.
-        y = centered @ self.basis
-        residual = np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", y, y), 0.0))
-        return np.column_stack([y, residual]), squares
-
-
-def principal_screen(X: np.ndarray, *, unit: bool, seed: int) -> Screen:
-    """Mean and leading principal directions of a sample of the rows of `X`, scaled to norm one if `unit`."""
-    rng = np.random.default_rng(seed)
-    rows = np.sort(rng.choice(len(X), min(len(X), SAMPLE), replace=False))
-    sample = X[rows].astype(np.float64)
-    if unit:
-        norms = np.linalg.norm(sample, axis=1, keepdims=True)
-        sample /= np.where(norms > 0, norms, 1.0)
-    mean = sample.mean(axis=0)
-    if X.shape[1] <= FULL_WIDTH:
-        return Screen(mean, None)
-    return Screen(mean, _leading_directions(sample - mean, rng))
-
-
-def _leading_directions(centered: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Range finder with two power steps: (d, p) orthonormal, by falling variance."""
-    width = min(SEARCH_DIRECTIONS, centered.shape[1])
-    Y = centered.T @ (centered @ rng.standard_normal((centered.shape[1], width)))
-    for _ in range(2):
-        Y = centered.T @ (centered @ np.linalg.qr(Y)[0])
-    Q = np.linalg.qr(Y)[0]
-    return Q @ np.linalg.svd(centered @ Q, full_matrices=False)[2].T
 
 
 def nearest(points: np.ndarray, centers: np.ndarray, screen: Screen) -> np.ndarray:
@@ -101,18 +39,18 @@ def nearest(points: np.ndarray, centers: np.ndarray, screen: Screen) -> np.ndarr
     """
     kind = sum_kind(points)
     out = np.empty(len(points), dtype=np.int32)
-    W, w_squares = screen.coordinates(centers)
+    W, w_norms = screen.coordinates(centers)
     step = max(1, BLOCK_ENTRIES // len(centers))
     for start in range(0, len(points), step):
         block = points[start : start + step]
-        Y, squares = screen.coordinates(block)
+        Y, norms = screen.coordinates(block)
         # Everything is divided by the largest norm: single precision can neither overflow nor underflow.
-        scale = max(np.sqrt(w_squares.max()), np.sqrt(squares.max())) or 1.0
-        weights = np.column_stack([-2.0 * W / scale, w_squares / scale**2]).astype(np.float32)
+        scale = max(w_norms.max(), norms.max()) or 1.0
+        weights = np.column_stack([-2.0 * W / scale, (w_norms / scale) ** 2]).astype(np.float32)
         bounds = np.column_stack([Y / scale, np.ones(len(Y))]).astype(np.float32) @ weights.T
         # Rounding of the entries and of p + 2 products, each at most (‖x‖ + ‖w‖)² ≤ 4 in this scale.
         slack = 8.0 * (weights.shape[1] + 8) * float(np.finfo(np.float32).eps)
-        _verify(block, centers, bounds, squares / scale**2, scale**2, slack, kind, False, out[start : start + step])
+        _verify(block, centers, bounds, (norms / scale) ** 2, scale**2, slack, kind, False, out[start : start + step])
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 __all__ = ["CATALOGUE", "Entry"]
@@ -22,6 +23,11 @@ class Entry:
     image_shape: tuple[int, int] | None = None
     openml: int | None = None
     n_train: int | None = None
+
+    @property
+    def names(self) -> set[str]:
+        """Arrays a file cannot do without: those of `arrays` but for the published split."""
+        return {name.strip() for name in re.sub(r"\([^)]*\)", "", self.arrays).split(",")} - {"n_train"}
 
 
 _SPARSE = "data, indices, indptr, shape, y, vocab, test, class_names"

@@ -62,15 +62,38 @@ def _advice(entry: Entry, folder: Path | None, reason: str) -> str:
 
 
 def _bunch(entry: Entry, arrays: dict[str, np.ndarray], path: Path) -> Bunch:
+    if missing := sorted(entry.names - set(arrays)):
+        raise ValueError(
+            f"{path} must hold the arrays {entry.arrays}, got {', '.join(sorted(arrays))} without "
+            f"{', '.join(missing)}; put the right file there."
+        )
+    try:
+        return _checked(_assemble(entry, arrays, path), entry)
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        raise ValueError(
+            f"{path} must hold arrays that fit one another, {entry.arrays}, but {error}; put the right file there."
+        ) from error
+
+
+def _checked(bunch: Bunch, entry: Entry) -> Bunch:
+    if bunch.data.ndim != 2 or bunch.data.shape[0] != bunch.target.shape[0]:
+        raise ValueError(f"data of shape {bunch.data.shape} and targets of shape {bunch.target.shape} do not match")
+    if entry.image_shape is not None and bunch.data.shape[1] != np.prod(entry.image_shape):
+        raise ValueError(f"{bunch.data.shape[1]} columns are no images of {entry.image_shape} pixels")
+    return bunch
+
+
+def _assemble(entry: Entry, arrays: dict[str, np.ndarray], path: Path) -> Bunch:
     bunch = Bunch(DESCR=entry.title, filename=str(path))
-    if "indptr" in arrays:
+    if "indptr" in entry.names:
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
         bunch.data = sparse.csr_matrix(parts, shape=tuple(arrays["shape"]))
+        bunch.data.check_format(full_check=True)
         bunch.feature_names, bunch.target_names = arrays["vocab"], arrays["class_names"]
         bunch.test = arrays["test"].astype(bool)
     else:
         bunch.data = arrays["X"]
-    bunch.target = arrays["light_pan_tilt"] if "light_pan_tilt" in arrays else arrays["y"]
+    bunch.target = arrays["light_pan_tilt" if "light_pan_tilt" in entry.names else "y"]
     if "n_train" in arrays:
         bunch.n_train = int(arrays["n_train"])
     if entry.image_shape is not None:

@@ -10,7 +10,6 @@ import hashlib
 import os
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,14 +40,7 @@ def content_digest(arrays: Mapping[str, np.ndarray]) -> str:
 
 def read_arrays(path: Path, expected: str | None, *, verify: bool = True) -> dict[str, np.ndarray]:
     """Read every array of `path` and compare its checksum with the stored or the `expected` one."""
-    try:
-        # Opened here: numpy leaves a file that is no archive open.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
-        raise ValueError(
-            f"{path} is not a readable .npz file ({error}); delete it and put a whole one there."
-        ) from error
+    arrays = _read_archive(path)
     wanted = str(arrays.pop(DIGEST_KEY)) if DIGEST_KEY in arrays else expected
     if verify and wanted is not None and (found := content_digest(arrays)) != wanted:
         raise ValueError(
@@ -56,6 +48,32 @@ def read_arrays(path: Path, expected: str | None, *, verify: bool = True) -> dic
             "or pass verify=False to use other data on purpose."
         )
     return arrays
+
+
+def _read_archive(path: Path) -> dict[str, np.ndarray]:
+    # Opened here: numpy leaves a file that is no archive open.
+    with path.open("rb") as file:
+        try:
+            if not zipfile.is_zipfile(file):
+                raise ValueError("it is no archive of arrays")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as archive:
+                members = {name: archive[name] for name in archive.files}
+        except Exception as error:  # zipfile, zlib, tokenizer and numpy raise a dozen kinds where any byte may be wrong
+            raise ValueError(_advice(path, str(error))) from error
+    strange = [name for name, array in members.items() if not isinstance(array, np.ndarray)]
+    if strange or not members:
+        raise ValueError(_advice(path, f"it holds other files: {', '.join(strange)}" if strange else "it is empty"))
+    return members
+
+
+def _advice(path: Path, reason: str) -> str:
+    # numpy's own advice is to unpickle, which runs what a stranger wrote.
+    reason = "it holds Python objects, not arrays" if "pickle" in reason else reason
+    return (
+        f"{path} must be an .npz file as numpy.savez writes it, got one that cannot be read ({reason}); "
+        "delete it and put a whole one there."
+    )
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

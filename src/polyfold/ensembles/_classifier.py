@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._validation import check_choice
+from polyfold.ensembles._tags import follow_input
 
 __all__ = ["ModularClassifier"]
 
@@ -164,6 +165,4 @@ class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return np.mean(predictions[:, :, None] == np.arange(self._n_classes()), axis=0)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return follow_input(super().__sklearn_tags__(), self.representation)

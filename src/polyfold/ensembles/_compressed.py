@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -18,12 +19,13 @@ from sklearn.base import (
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._validation import check_real
+from polyfold._validation import check_range, check_real, draw_seed, keeps_state_on_failure, sum_duplicates
 from polyfold.ensembles._student import DropoutNetwork
+from polyfold.exceptions import DegenerateDataWarning
 
 __all__ = ["Compressed"]
 
@@ -61,8 +63,8 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
     ----------
     student_ : estimator
     fidelity_ : float
-        On the held-out rows: share of the teacher's variance that the student explains (R²), or share of rows given
-        the teacher's cluster.
+        On the held-out rows: share of the teacher's variance, about its mean over all rows, that the student explains
+        (R²), or share of rows given the teacher's cluster. NaN, with a warning, if the teacher does not vary there.
     classes_ : ndarray
         The clusters, if the teacher is a clusterer.
     n_features_in_ : int
@@ -94,6 +96,7 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
         self.holdout = holdout
         self.random_state = random_state
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None, *, target: Any = None) -> Self:
         """Train the student.
 
@@ -106,8 +109,10 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
             asked.
         """
         check_real("holdout", self.holdout, minimum=0, maximum=0.9)
-        answers = self._ask(X, y) if target is None else np.asarray(target)
-        X = self._rows(X, reset=True)
+        given, X = X, self._validate(X, reset=True)
+        answers = self._ask(given, y) if target is None else np.asarray(target)
+        if not is_clusterer(self.estimator):
+            answers = np.asarray(answers, dtype=np.float64)
         if len(answers) != X.shape[0]:
             raise ValueError(f"target must have one row per sample={X.shape[0]}, got {len(answers)}.")
         rng = check_random_state(self.random_state)
@@ -123,13 +128,13 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
         check_is_fitted(self)
         if is_clusterer(self.estimator):
             raise AttributeError(f"transform is for compressed transformers, got {self.estimator!r}; use predict.")
-        return self._coordinates(self._rows(X, reset=False))
+        return self._coordinates(self._validate(X, reset=False))
 
     @available_if(_compresses_clusters)
     def predict(self, X: Any) -> NDArray:
         """Cluster of every point as the student sees it, (n_samples,)."""
         check_is_fitted(self)
-        return self._clusters(self._rows(X, reset=False))
+        return self._clusters(self._validate(X, reset=False))
 
     def _ask(self, X: Any, y: Any) -> NDArray:
         """Take the answers of the teacher, fitted here on a copy if it is not yet."""
@@ -149,8 +154,8 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
             )
         return np.asarray(self.estimator.predict(X))
 
-    def _rows(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
+    def _validate(self, X: Any, *, reset: bool) -> Any:
+        X = validate_data(
             self,
             X,
             reset=reset,
@@ -158,6 +163,8 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
             dtype=[np.float64, np.float32, np.uint8],
             ensure_min_samples=2 if reset else 1,
         )
+        check_range(X)
+        return sum_duplicates(X) if sp.issparse(X) else X
 
     def _learn_scales(self, X: Any, answers: NDArray) -> None:
         if is_clusterer(self.estimator):
@@ -165,7 +172,8 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
         else:
             self._n_outputs = 1 if answers.ndim == 1 else answers.shape[1]
             self._target_mean = answers.mean(axis=0)
-            self._target_scale = float(np.sqrt(answers.var(axis=0).mean())) or 1.0
+            spread = float(np.sqrt(answers.var(axis=0).mean()))
+            self._target_scale = spread if spread > _rounding(answers) else 1.0
         self._shift, self._scale = _input_scales(X)
 
     def _scaled(self, X: Any) -> Any:
@@ -182,7 +190,7 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
         return (order[count:], order[:count]) if count else (order, order)
 
     def _student(self, rng: np.random.RandomState, n_rows: int) -> Any:
-        seed = rng.randint(2**31 - 1)
+        seed = draw_seed(rng)
         clusters = is_clusterer(self.estimator)
         if self.student == "torch":
             return DropoutNetwork(output="sigmoid" if clusters else "linear", random_state=seed)
@@ -217,8 +225,16 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
             return float(np.mean(self._clusters(X) == answers))
         answers = answers.reshape(len(answers), -1)
         error = np.square(self._coordinates(X) - answers).sum()
-        spread = np.square(answers - answers.mean(axis=0)).sum()
-        return float(1 - error / spread) if spread > 0 else float(error == 0)
+        # About the mean over all rows: a single row has no variance about its own.
+        spread = np.square(answers - self._target_mean).sum()
+        if spread > answers.size * _rounding(answers) ** 2:
+            return float(1 - error / spread)
+        warnings.warn(
+            "the teacher says the same about all held-out rows, so fidelity_ is NaN; hold out more rows.",
+            DegenerateDataWarning,
+            stacklevel=4,
+        )
+        return float("nan")
 
     @property
     def _n_features_out(self) -> int:
@@ -227,16 +243,22 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
         return tags
 
 
 def _input_scales(X: Any) -> tuple[Any, Any]:
     """Shift and scale of the features: none and 255 for bytes, else mean and standard deviation."""
     if sp.issparse(X):
-        squares = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-        scale = np.sqrt(squares)
+        # Bytes would wrap around, and sums of single precision overflow before its squares do.
+        scale = np.sqrt(np.asarray(X.astype(np.float64).power(2).mean(axis=0)).ravel())
         return 0.0, np.where(scale > 0, scale, 1.0)
     if X.dtype == np.uint8:
         return 0.0, 255.0
-    scale = X.std(axis=0)
-    return X.mean(axis=0), np.where(scale > 0, scale, 1.0)
+    scale = X.std(axis=0, dtype=np.float64)
+    return X.mean(axis=0, dtype=np.float64), np.where(scale > 0, scale, 1.0)
+
+
+def _rounding(answers: NDArray) -> float:
+    """Deviations that equal answers may have from their mean."""
+    return float(8 * np.finfo(np.float64).eps * np.abs(answers).max(initial=0.0))

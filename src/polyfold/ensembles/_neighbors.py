@@ -10,10 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._validation import check_count
-from polyfold.ensembles._engines import Engine, choose_engine, make_engine
+from polyfold._validation import check_choice, check_count
+from polyfold.ensembles._rerank import rerank
+from polyfold.ensembles._tags import follow_input
+from polyfold.neighbors import Search, choose_engine, make_search
 
 __all__ = ["ModularNeighbors"]
+
+# Names of the public parameter, and the exact engines they stand for.
+ENGINES = {"sklearn": "exact", "faiss": "flat"}
 
 
 class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
@@ -72,12 +77,12 @@ class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
         self : object
         """
         check_count("n_neighbors", self.n_neighbors)
-        self.engine_ = choose_engine(self.engine)
+        check_choice("engine", self.engine, ("auto", *ENGINES))
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         self.representation_ = clone(self.representation).fit(X, None)
-        self._modules = self.representation_.transform_modules(X)
-        self._composite = _side_by_side(self._modules)
-        self._engines: dict[tuple[int, ...], Engine] = {}
+        self._modules = _by_point(self.representation_.transform_modules(X))
+        self.engine_ = self._choose_engine()
+        self._searches: dict[tuple[int, ...], Search] = {}
         self.n_samples_fit_ = X.shape[0]
         return self
 
@@ -112,22 +117,19 @@ class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
             Root of the mean squared distance over the modules, only where `return_distance`.
         indices : ndarray of shape (n, n_neighbors)
         """
-        from polyfold.ensembles._rerank import rerank  # numba loads with the first search, not with the package
-
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         k = self._check_neighbors(self.n_neighbors if n_neighbors is None else n_neighbors)
         expand = max(k, check_count("expand", k if expand is None else expand))
-        queries = self.representation_.transform_modules(X)
+        queries = _by_point(self.representation_.transform_modules(X)).astype(self._modules.dtype, copy=False)
         scans, ranking = self._plan(modules)
         found = [self._scan(scan, queries, expand) for scan in scans]
-        Z = self._composite if len(ranking) == len(self._modules) else _side_by_side(self._modules[list(ranking)])
-        squared, indices = rerank(_side_by_side(queries[list(ranking)]), Z, np.hstack(found), k)
+        squared, indices = rerank(queries, self._modules, np.array(ranking), np.hstack(found), k)
         return (np.sqrt(squared / len(ranking)), indices) if return_distance else indices
 
     def _plan(self, modules: int | Sequence[int] | None) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
         """Return the groups of modules scanned as one, and the modules that rank the candidates."""
-        M = len(self._modules)
+        M = self._modules.shape[1]
         every = tuple(range(M))
         if modules is None:
             return [(m,) for m in every], every
@@ -139,10 +141,17 @@ class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
         return [(m,) for m in chosen], chosen
 
     def _scan(self, scan: tuple[int, ...], queries: NDArray, expand: int) -> NDArray:
-        if scan not in self._engines:
-            self._engines[scan] = make_engine(self.engine_, _side_by_side(self._modules[list(scan)]))
+        if scan not in self._searches:
+            self._searches[scan] = make_search(ENGINES[self.engine_], _columns(self._modules, scan))
         k = min(expand * len(scan), self.n_samples_fit_)
-        return self._engines[scan].search(_side_by_side(queries[list(scan)]), k)
+        return self._searches[scan].query(_columns(queries, scan), k)[1]
+
+    def _choose_engine(self) -> str:
+        if self.engine != "auto":
+            return self.engine
+        n, _, H = self._modules.shape
+        chosen = choose_engine(n, H, approximate=False)
+        return next(name for name, engine in ENGINES.items() if engine == chosen)
 
     def _check_neighbors(self, k: int) -> int:
         return check_count(
@@ -150,11 +159,15 @@ class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
         )
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return follow_input(super().__sklearn_tags__(), self.representation)
 
 
-def _side_by_side(modules: NDArray) -> NDArray:
-    """Modules (M, n, H) as one matrix (n, M * H)."""
-    return np.ascontiguousarray(modules.transpose(1, 0, 2)).reshape(modules.shape[1], -1)
+def _by_point(modules: NDArray) -> NDArray:
+    """Modules (M, n, H) as (n, M, H), a point's modules side by side; a view where they come from one."""
+    return np.ascontiguousarray(modules.transpose(1, 0, 2))
+
+
+def _columns(modules: NDArray, scan: tuple[int, ...]) -> NDArray:
+    """Neighbouring modules of (n, M, H) as one matrix: a view for one module."""
+    part = modules[:, scan[0] : scan[-1] + 1]
+    return part[:, 0] if len(scan) == 1 else part.reshape(len(part), -1)

@@ -1,4 +1,4 @@
-"""Candidates re-ranked by the composite distance, without gathering their rows."""
+"""Candidates re-ranked by the distance over all modules, without gathering their rows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 __all__ = ["rerank"]
 
 
-def rerank(Q: NDArray, Z: NDArray, candidates: NDArray, k: int) -> tuple[NDArray, NDArray]:
-    """Keep the k candidates of every query that are nearest in all columns.
+def rerank(Q: NDArray, Z: NDArray, modules: NDArray, candidates: NDArray, k: int) -> tuple[NDArray, NDArray]:
+    """Keep the k candidates of every query that are nearest in the named modules together.
 
     Parameters
     ----------
-    Q : ndarray of shape (n, p)
-    Z : ndarray of shape (N, p)
+    Q : ndarray of shape (n, M, H)
+    Z : ndarray of shape (N, M, H)
+    modules : ndarray of int of shape (r,)
     candidates : ndarray of int of shape (n, c)
         Rows of `Z`, repeats allowed.
     k : int
@@ -28,30 +29,32 @@ def rerank(Q: NDArray, Z: NDArray, candidates: NDArray, k: int) -> tuple[NDArray
         -1 where a query has fewer than k different candidates.
     """
     candidates = np.sort(candidates, axis=1)
-    squared = _distances(np.ascontiguousarray(Q), np.ascontiguousarray(Z), candidates)
+    squared = _distances(np.ascontiguousarray(Q), np.ascontiguousarray(Z), modules, candidates)
     best = np.argpartition(squared, k - 1, axis=1)[:, :k] if k < squared.shape[1] else np.arange(squared.shape[1])[None]
     best = np.broadcast_to(best, (squared.shape[0], min(k, squared.shape[1])))
     distances = np.take_along_axis(squared, best, axis=1)
-    order = np.argsort(distances, axis=1, kind="stable")
+    order = np.lexsort((np.take_along_axis(candidates, best, axis=1), distances), axis=1)
     distances = np.take_along_axis(distances, order, axis=1)
     indices = np.take_along_axis(candidates, np.take_along_axis(best, order, axis=1), axis=1)
     return distances, np.where(np.isfinite(distances), indices, -1)
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"}, parallel=True)
-def _distances(Q: NDArray, Z: NDArray, candidates: NDArray) -> NDArray:  # pragma: no cover - compiled
-    """Squared distances to sorted candidates; repeats get infinity."""
+def _distances(Q, Z, modules, candidates):  # pragma: no cover - compiled
+    """Squared distances to sorted candidates; repeats, and numbers that are no row, get infinity."""
     n, c = candidates.shape
-    out = np.empty((n, c), dtype=Q.dtype)
+    out = np.empty((n, c), dtype=np.float64)
     for i in prange(n):
         for j in range(c):
             row = candidates[i, j]
-            if j > 0 and row == candidates[i, j - 1]:
+            if not 0 <= row < len(Z) or (j > 0 and row == candidates[i, j - 1]):
                 out[i, j] = np.inf
                 continue
-            total = Q.dtype.type(0)
-            for t in range(Q.shape[1]):
-                difference = Q[i, t] - Z[row, t]
-                total += difference * difference
+            total = 0.0
+            for m in modules:
+                for t in range(Q.shape[2]):
+                    # In double precision squares of small numbers do not vanish.
+                    difference = np.float64(Q[i, m, t]) - np.float64(Z[row, m, t])
+                    total += difference * difference
             out[i, j] = total
     return out

@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
-from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import check_array, indexable
+from sklearn.utils import check_array, get_tags, indexable
+from sklearn.utils.metaestimators import _safe_split
 
-from polyfold._progress import track
+from polyfold._running import track
 from polyfold.ensembles._classifier import ModularClassifier
 from polyfold.ensembles._neighbors import ModularNeighbors
 from polyfold.metrics import retrieval_precision
+from polyfold.neighbors import make_search
 
 __all__ = ["DiversitySelection", "select_diversity"]
 
@@ -67,6 +68,7 @@ def select_diversity(
     model : ModularKernelPCA
         Or any representation with `diversity_path`. Not changed.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Or (n_samples, n_samples), where the model takes kernel values or distances of pairs.
     y : array-like of shape (n_samples,), default=None
         Classes; without them neighbours are retrieved.
     grid : sequence of float, default=(0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995, 0.999)
@@ -99,7 +101,9 @@ def select_diversity(
     folds = list(check_cv(cv, y, classifier=y is not None).split(X, y))
     scores = np.empty((len(grid), len(folds)))
     for fold, (train, test) in enumerate(track(folds, "folds")):
-        parts = (X[train], X[test], *((None, None) if y is None else (y[train], y[test])))
+        # Rows, and of kernel values or distances of pairs the columns too.
+        (X_train, y_train), (X_test, y_test) = _safe_split(model, X, y, train), _safe_split(model, X, y, test, train)
+        parts = (X_train, X_test, y_train, y_test)
         fitted = clone(model).fit(parts[0])
         scores[:, fold] = [score(candidate, *parts) for candidate in fitted.diversity_path(grid)]
     return DiversitySelection(grid[int(np.argmax(scores.mean(axis=1)))], np.array(grid), scores)
@@ -119,9 +123,19 @@ def _scorer(scoring: str | Callable[..., float] | None, y: NDArray | None) -> Ca
 
 def _retrieval_score(model: Any, X_train: Any, X_test: Any, y_train: Any, y_test: Any) -> float:
     k = min(10, X_train.shape[0])
-    truth = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X_train).kneighbors(X_test, return_distance=False)
+    truth = _nearest(X_train, X_test, k, pairwise=get_tags(model).input_tags.pairwise)
     index = ModularNeighbors(FrozenEstimator(model), n_neighbors=k).fit(X_train)
     return retrieval_precision(index.kneighbors(X_test, return_distance=False), truth)
+
+
+def _nearest(X_train: Any, X_test: Any, k: int, *, pairwise: bool) -> NDArray:
+    """Rows of the training part nearest to those of the test part, shape (n, k)."""
+    if not pairwise:
+        return make_search("exact", X_train).query(X_test, k)[1]
+    own = X_train.diagonal()
+    # Distances have a diagonal of zeros; kernel values do not, and k(y, y) − 2 k(x, y) orders the y by distance.
+    distances = own - 2 * X_test if own.any() else X_test
+    return np.argsort(distances, axis=1, kind="stable")[:, :k]
 
 
 def _accuracy_score(model: Any, X_train: Any, X_test: Any, y_train: Any, y_test: Any) -> float:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._progress import track
-from polyfold._validation import check_choice, check_count, check_real, import_extra
+from polyfold._validation import check_choice, draw_seed, import_extra, keeps_state_on_failure
+from polyfold.training import MLP, Training
 
 __all__ = ["DropoutNetwork"]
 
@@ -64,18 +64,21 @@ class DropoutNetwork(RegressorMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.random_state = random_state
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any) -> Self:
         """Train on rows `X` (n, d) and targets `y` (n, q)."""
         torch = import_extra("torch", "torch")
-        self._check_parameters()
-        targets = np.asarray(y, dtype=np.float32).reshape(len(y), -1)
-        rng = check_random_state(self.random_state)
-        generator = torch.Generator().manual_seed(int(rng.randint(2**31 - 1)))
-        with torch.random.fork_rng():
-            # Dropout draws from the global generator: seeded here, restored afterwards.
-            torch.manual_seed(int(rng.randint(2**31 - 1)))
-            network = self._build(torch, X.shape[1], targets.shape[1])
-            self.loss_curve_ = self._train(torch, network, X, torch.from_numpy(targets), generator)
+        from polyfold.training import Task, seeded, train
+
+        check_choice("output", self.output, ("linear", "sigmoid"))
+        options = {"batch_size": self.batch_size, "learning_rate": self.learning_rate}
+        plan = Training(self.max_iter, validation_fraction=0.0, **options).checked()
+        targets = torch.from_numpy(np.asarray(y, dtype=np.float32).reshape(len(y), -1))
+        rows = _SparseRows(X) if sp.issparse(X) else torch.from_numpy(np.ascontiguousarray(X, dtype=np.float32))
+        loss = torch.nn.BCEWithLogitsLoss() if self.output == "sigmoid" else torch.nn.MSELoss()
+        with seeded(draw_seed(self.random_state), torch.device("cpu")):
+            network = MLP(self.hidden, dropout=self.dropout)(X.shape[1], targets.shape[1])
+            self.loss_curve_ = train(network, Task(rows, targets, loss), plan).losses
         layers = [layer for layer in network if isinstance(layer, torch.nn.Linear)]
         self.weights_ = [(m.weight.detach().numpy().T.copy(), m.bias.detach().numpy().copy()) for m in layers]
         return self
@@ -91,40 +94,20 @@ class DropoutNetwork(RegressorMixin, BaseEstimator):
             Z = np.maximum(Z @ weight + offset, 0)
         weight, offset = self.weights_[-1]
         Z = Z @ weight + offset
-        return 1 / (1 + np.exp(-Z)) if self.output == "sigmoid" else Z
+        return expit(Z) if self.output == "sigmoid" else Z
 
-    def _check_parameters(self) -> None:
-        check_choice("output", self.output, ("linear", "sigmoid"))
-        check_real("dropout", self.dropout, minimum=0, maximum=0.99)
-        check_count("max_iter", self.max_iter)
-        check_count("batch_size", self.batch_size)
-        check_real("learning_rate", self.learning_rate, minimum=0, open_minimum=True)
 
-    def _build(self, torch: Any, n_inputs: int, n_outputs: int) -> Any:
-        nn = torch.nn
-        sizes = [n_inputs, *(check_count("hidden", units) for units in self.hidden)]
-        layers: list[Any] = []
-        for before, after in itertools.pairwise(sizes):
-            layers += [nn.Linear(before, after), nn.ReLU(), nn.Dropout(self.dropout)]
-        return nn.Sequential(*layers, nn.Linear(sizes[-1], n_outputs))
+class _SparseRows:
+    """Rows of a sparse matrix, dense in the batches that a training asks for."""
 
-    def _train(self, torch: Any, network: Any, X: Any, targets: Any, generator: Any) -> list[float]:
-        loss_function = torch.nn.BCEWithLogitsLoss() if self.output == "sigmoid" else torch.nn.MSELoss()
-        optimizer = torch.optim.Adam(network.parameters(), lr=self.learning_rate)
-        n = X.shape[0]
-        losses = []
-        for _ in track(range(self.max_iter), "student epochs"):
-            total = 0.0
-            for batch in torch.randperm(n, generator=generator).split(self.batch_size):
-                optimizer.zero_grad()
-                rows = torch.from_numpy(_dense(X[batch.numpy()]))
-                loss = loss_function(network(rows), targets[batch])
-                loss.backward()
-                optimizer.step()
-                total += float(loss.detach()) * len(batch)
-            losses.append(total / n)
-        return losses
+    def __init__(self, X: Any):
+        self.X = sp.csr_array(X)
+
+    def __getitem__(self, batch: Any) -> Any:
+        import torch
+
+        return torch.from_numpy(_dense(self.X[batch.numpy()]))
 
 
 def _dense(rows: Any) -> NDArray[np.float32]:
-    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float32)
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float32)

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from polyfold._linalg import blas_threads
-from polyfold._validation import check_choice, check_count, check_real
-from polyfold.estimators._diversity import RemixMixin, check_diversity, relative_gap, warn_unconverged
+from polyfold._running import blas_threads
+from polyfold._validation import draw_seed, keeps_state_on_failure
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
-from polyfold.kernels import IdentityFeatures
-from polyfold.modular import (
-    AutoencoderSolution,
-    Directions,
-    autoencoder_terms,
-    bound_of,
-    directions_from_moments,
-    directions_of,
-    empty_moments,
-    solve_backfit,
-    solve_closed_autoencoder,
-    solve_gradient,
-    waterfill,
-)
+from polyfold.estimators._modules import RemixMixin
+from polyfold.estimators._spectral import warn_of_empty_columns
+from polyfold.modular import as_autoencoders, fit_modules
+from polyfold.spectra import Spectrum, linear_spectrum, update_linear_spectrum
 
 __all__ = ["ModularAutoencoder"]
-
-ITERATIVE = {"backfit": solve_backfit, "gradient": solve_gradient}
 
 
 class ModularAutoencoder(RemixMixin, LinearAutoencoder):
@@ -70,7 +55,11 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         The A_i; orthonormal columns, which fixes the scale of the codes.
     singular_values_ : ndarray of shape (r,)
         Of the centred data, descending.
+    spectrum_ : Spectrum
+        Of the linear kernel: squared singular values, principal directions and mean of the data.
     mean_ : ndarray of shape (n_features,)
+    allocation_ : ndarray of shape (k,)
+        In how many modules every direction is held, in total: the n_j of the closed form.
     loss_ : float
         The loss reached, per sample: ``reconstruction_term_ - diversity * diversity_term_``.
     loss_bound_ : float
@@ -95,6 +84,8 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     whichever is smaller; where both are thousands only the top M·H directions are sought. Sparse data are
     centred without being filled in.
 
+    `fit` starts afresh; `partial_fit` goes on from whatever was fitted before, by `fit` or `partial_fit`.
+
     References
     ----------
     .. [Reeve2015] Reeve, Brown: Modular Autoencoders for Ensemble Feature Extraction. JMLR W&CP 44, 2015.
@@ -110,6 +101,8 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     >>> model.inverse_transform(model.transform(X)).shape
     (1797, 64)
     """
+
+    SOLVERS = ("closed", "backfit", "gradient")
 
     def __init__(
         self,
@@ -132,6 +125,7 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`.
 
@@ -147,14 +141,13 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         """
         X = self._validate(X, reset=True, minimum=2)
         self._check_parameters()
-        self._seed = _draw_seed(self.random_state)
-        self.__dict__.pop("_moments", None)
+        self._seeds = draw_seed(self.random_state)
         with blas_threads(self.n_jobs):
-            directions = directions_of(X, self.n_modules * self.n_components, self._rng())
-            return self._solve(directions)
+            return self._store_spectrum(linear_spectrum(X, self._directions(), self._rng()))
 
+    @keeps_state_on_failure
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to one more chunk of rows; the modules are those of all chunks since the first `partial_fit`.
+        """Fit to one more chunk of rows; the modules are those of all rows since the last `fit`, its own included.
 
         Parameters
         ----------
@@ -166,89 +159,55 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         -------
         self : ModularAutoencoder
         """
-        first = not hasattr(self, "_moments")
-        X = self._validate(X, reset=first, minimum=2 if first else 1)
+        known: Spectrum | None = getattr(self, "spectrum_", None)
+        X = self._validate(X, reset=known is None, minimum=2 if known is None else 1)
         self._check_parameters()
-        if first:
-            self._seed = _draw_seed(self.random_state)
-            self._moments = empty_moments(X)
+        if known is None:
+            self._seeds = draw_seed(self.random_state)
+        elif not known.is_complete:
+            raise ValueError(
+                f"partial_fit needs all directions of the rows fitted so far, got the top {known.rank} that fit has "
+                "looked for in data this large; fit a new model with partial_fit from its first chunk on."
+            )
         with blas_threads(self.n_jobs):
-            self._moments.add(IdentityFeatures(X.shape[1]), X)
-            return self._solve(directions_from_moments(self._moments))
+            return self._store_spectrum(update_linear_spectrum(known, X))
 
     def _solve_like(self, source: Self) -> Self:
-        source._check_enough_directions(self.n_modules * self.n_components)
-        self._seed = source._seed
-        if hasattr(source, "_moments"):
-            self._moments = deepcopy(source._moments)
-        return self._solve(source.directions_)
+        self._check_enough_directions(source)
+        return self._store_spectrum(source.spectrum_)
 
-    def _solve(self, directions: Directions) -> Self:
-        self.directions_ = directions
-        self.singular_values_, self.mean_ = directions.values, directions.mean
-        self._warn_of_empty_columns(directions.values.size)
-        solution = self._solution()
-        basis = directions.basis[:, : solution.encoders.shape[2]]
-        self.encoders_ = solution.encoders @ basis.T
-        self.decoders_ = basis @ solution.decoders
-        self.means_ = np.broadcast_to(directions.mean, (self.n_modules, directions.mean.size))
-        self._store_losses(solution)
+    def _store_spectrum(self, spectrum: Spectrum) -> Self:
+        d, n = np.sqrt(spectrum.eigenvalues), spectrum.n_samples
+        fit = fit_modules(
+            d,
+            self.n_modules,
+            self.n_components,
+            self.diversity,
+            self._rng(),
+            energy=spectrum.trace,
+            unit=n,
+            solver=self.solver,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+        decoders, encoders = as_autoencoders(fit, d)
+        basis = spectrum.readout[:, : encoders.shape[2]]
+        warn_of_empty_columns(self.n_components, spectrum.rank)
+        means = np.broadcast_to(spectrum.shift, (self.n_modules, spectrum.shift.size))
+        self._store_modules(encoders @ basis.T, basis @ decoders, means)
+        self.spectrum_, self.singular_values_, self.mean_ = spectrum, d, spectrum.shift
+        self.reconstruction_term_ = fit.single
+        self.diversity_term_ = max(fit.single - fit.composite, 0.0)  # ambiguity decomposition
+        self._store_fit(fit)
         return self
 
-    def _solution(self) -> AutoencoderSolution:
-        problem = (self.singular_values_, self.n_modules, self.n_components, self.diversity, self._rng())
-        if self.solver == "closed" or self.singular_values_.size == 0:
-            return solve_closed_autoencoder(*problem)
-        return ITERATIVE[self.solver](*problem, max_iter=self.max_iter, tol=self.tol)
-
-    def _store_losses(self, solution: AutoencoderSolution) -> None:
-        n, d, energy = self.directions_.n_samples, self.singular_values_, self.directions_.energy
-        single, composite = autoencoder_terms(solution.decoders, solution.encoders, d, energy)
-        self.reconstruction_term_ = single / n
-        self.diversity_term_ = max(single - composite, 0.0) / n  # ambiguity decomposition
-        self.loss_ = ((1 - self.diversity) * single + self.diversity * composite) / n
-        self.loss_bound_ = self._bound()
-        self.loss_gap_ = relative_gap(self.loss_, self.loss_bound_, energy / n)
-        outside = self._energy_outside(d.size)
-        self.loss_curve_ = [loss / n + outside for loss in solution.loss_curve] or [self.loss_]
-        self.n_iter_ = len(self.loss_curve_)
-        if not solution.converged:
-            warn_unconverged(self)
-
-    def _energy_outside(self, k: int) -> float:
-        """Return what no module can reach, per sample: the directions that were not sought."""
-        known = float(np.sum(self.singular_values_[:k] ** 2))
-        return max(self.directions_.energy - known, 0.0) / self.directions_.n_samples
-
-    def _bound(self) -> float:
-        d = self.singular_values_[: self.n_modules * self.n_components]
-        if d.size == 0:
-            return self.directions_.energy / self.directions_.n_samples
-        allocation = waterfill(d, self.n_modules, self.n_components, self.diversity)
-        bound = bound_of(d, allocation, self.n_modules, self.diversity, self.directions_.energy)
-        return bound / self.directions_.n_samples
-
-    def _check_enough_directions(self, wanted: int) -> None:
-        """Refuse to remix beyond what a search for a few directions has found."""
-        found = self.singular_values_.size
-        complete = self._energy_outside(found) <= 1e-9 * self.directions_.energy / self.directions_.n_samples
-        if wanted > found and not complete:
-            raise ValueError(
-                f"n_modules * n_components must be <= {found}, the directions this model has found, got {wanted}; "
-                "fit with the new parameters."
-            )
+    def _directions(self) -> int:
+        return self.n_modules * self.n_components
 
     def _rng(self) -> np.random.RandomState:
         """Randomness of the solver: the same for every refit and remix of one model."""
-        return np.random.RandomState(self._seed)
+        return np.random.RandomState(self._seeds)
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_diversity(self.diversity)
-        check_choice("solver", self.solver, ("closed", *ITERATIVE))
-        check_count("max_iter", self.max_iter)
-        check_real("tol", self.tol, minimum=0)
-
-
-def _draw_seed(random_state: Any) -> int:
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        self._check_modules()
+        self._check_diversity()

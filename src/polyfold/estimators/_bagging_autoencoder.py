@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils import check_random_state
 
-from polyfold._linalg import blas_threads
-from polyfold._progress import track
+from polyfold._running import blas_threads
+from polyfold._validation import keeps_state_on_failure
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
-from polyfold.modular import directions_of
+from polyfold.estimators._spectral import warn_of_empty_columns
+from polyfold.modular import bagged_autoencoders
 
 __all__ = ["BaggingAutoencoder"]
 
@@ -66,6 +66,7 @@ class BaggingAutoencoder(LinearAutoencoder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`.
 
@@ -80,17 +81,10 @@ class BaggingAutoencoder(LinearAutoencoder):
         self : BaggingAutoencoder
         """
         X = self._validate(X, reset=True, minimum=2)
-        self._check_parameters()
+        self._check_modules()
         rng = check_random_state(self.random_state)
-        M, H, (n, D) = self.n_modules, self.n_components, X.shape
-        self.encoders_, self.means_ = np.zeros((M, H, D)), np.zeros((M, D))
-        fewest = D
         with blas_threads(self.n_jobs):
-            for m in track(range(M), "bootstrap samples"):
-                sample = directions_of(X[np.sort(rng.randint(n, size=n))], H, rng)
-                top = sample.basis[:, :H]
-                self.encoders_[m, : top.shape[1]], self.means_[m] = top.T, sample.mean
-                fewest = min(fewest, sample.values.size)
-        self._warn_of_empty_columns(fewest)
-        self.decoders_ = self.encoders_.transpose(0, 2, 1)
+            encoders, means, fewest = bagged_autoencoders(X, self.n_modules, self.n_components, rng)
+        warn_of_empty_columns(self.n_components, fewest)
+        self._store_modules(encoders, encoders.transpose(0, 2, 1), means)
         return self

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyfold.estimators._modules import ModularTransformer
 from polyfold.modular import bootstrap_maps, partition_maps, random_maps
+from polyfold.spectra import Spectrum
 
 __all__ = ["BootstrapKernelPCA", "MonolithicKernelPCA", "PartitionKernelPCA", "RandomKernelPCA"]
 
@@ -63,8 +63,9 @@ class PartitionKernelPCA(_Baseline):
         Where `X` has column names that are strings.
     """
 
-    def _maps(self, X: Any) -> NDArray:
-        return partition_maps(self.spectrum_.rank, self.n_modules, self.n_components, self._rng())
+    def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
+        maps = partition_maps(spectrum.rank, self.n_modules, self.n_components, self._rng())
+        return self._store_maps(spectrum, maps)
 
 
 class RandomKernelPCA(_Baseline):
@@ -73,8 +74,9 @@ class RandomKernelPCA(_Baseline):
     Parameters and attributes are those of :class:`PartitionKernelPCA`.
     """
 
-    def _maps(self, X: Any) -> NDArray:
-        return random_maps(self.spectrum_.rank, self.n_modules, self.n_components, self._rng())
+    def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
+        maps = random_maps(spectrum.rank, self.n_modules, self.n_components, self._rng())
+        return self._store_maps(spectrum, maps)
 
 
 class BootstrapKernelPCA(_Baseline):
@@ -83,10 +85,10 @@ class BootstrapKernelPCA(_Baseline):
     Parameters and attributes are those of :class:`PartitionKernelPCA`.
     """
 
-    def _maps(self, X: Any) -> NDArray:
-        coordinates = self.spectrum_.coordinates(X)
-        maps, self.offsets_ = bootstrap_maps(coordinates, self.n_modules, self.n_components, self._rng())
-        return maps
+    def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
+        coordinates = spectrum.coordinates(X)
+        maps, offsets = bootstrap_maps(coordinates, self.n_modules, self.n_components, self._rng())
+        return self._store_maps(spectrum, maps, offsets)
 
     def _check_incremental(self) -> bool:
         raise AttributeError("partial_fit cannot draw bootstrap samples of rows that are not kept; use fit.")
@@ -121,6 +123,6 @@ class MonolithicKernelPCA(_Baseline):
             n_jobs=n_jobs,
         )
 
-    def _maps(self, X: Any) -> NDArray:
+    def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
         width = self.n_modules * self.n_components
-        return np.eye(width, min(width, self.spectrum_.rank))[None]
+        return self._store_maps(spectrum, np.eye(width, min(width, spectrum.rank))[None])

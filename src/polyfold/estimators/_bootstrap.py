@@ -11,26 +11,32 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._linalg import blas_threads
-from polyfold._validation import check_choice, check_count, check_real
+from polyfold._running import blas_threads, n_threads
+from polyfold._validation import (
+    check_choice,
+    check_count,
+    check_range,
+    check_real,
+    draw_seed,
+    keeps_state_on_failure,
+    own_rows,
+    sum_duplicates,
+)
 from polyfold.bootstrap import (
     Checkpoint,
     Network,
     SparseBottom,
     choose_bottom,
     decaying_sizes,
-    fingerprint,
     fit_network,
     fit_output,
-    sorted_neighbors,
 )
 from polyfold.exceptions import DegenerateDataWarning
+from polyfold.neighbors import sorted_lists
 
 __all__ = ["MultilayerBootstrapNetwork"]
 
@@ -79,7 +85,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
     random_state : int, RandomState or None, default=None
         The same seed gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
-        Threads.
+        Threads: -1 for all cores, -2 for all but one; None for one.
 
     Attributes
     ----------
@@ -146,6 +152,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> Self:
         """Fit the network layer by layer.
 
@@ -163,15 +170,18 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self
         """
         self._check_parameters()
-        X = self._rows(X, reset=True)
-        sizes = self._layer_sizes(X.shape[0])
-        folder = None if checkpoint is None else Checkpoint(checkpoint, self._settings(X, sizes))
-        seed = self._seed(folder)
+        rows = own_rows(self._validate(X, reset=True), X)
+        sizes = self._layer_sizes(rows.shape[0])
+        seed, folder = draw_seed(self.random_state), None
+        if checkpoint is not None:
+            fixed = self.random_state is not None
+            folder = Checkpoint(checkpoint, self._settings(rows, sizes), seed=seed, fixed=fixed)
+            seed = folder.seed
         # One thread of BLAS: the last digits must not depend on how many there are.
         with blas_threads(1):
-            self.network_ = self._fit_network(X, sizes, seed, folder)
+            self.network_ = self._fit_network(rows, sizes, seed, folder)
             self._finish(seed)
-        self.embedding_ = self.embedding_.astype(_output_dtype(X), copy=False)
+        self.embedding_ = self.embedding_.astype(_output_dtype(rows), copy=False)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
@@ -181,9 +191,9 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def transform(self, X: Any) -> NDArray:
         """Coordinates of points, (n_samples, n_components)."""
         check_is_fitted(self)
-        rows = self._rows(X, reset=False)
+        rows = self._validate(X, reset=False)
         codes = self._encode(rows, len(self.layer_sizes_) - 1)
-        Z = self.output_.transform(codes, n_jobs=effective_n_jobs(self.n_jobs))
+        Z = self.output_.transform(codes, n_jobs=n_threads(self.n_jobs))
         return Z.astype(_output_dtype(rows), copy=False)
 
     def codes(self, X: Any = None, layer: int = -1) -> NDArray:
@@ -198,7 +208,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         check_is_fitted(self)
         level = self._level(layer)
-        return (self.network_.codes[level] if X is None else self._encode(self._rows(X, reset=False), level)).T
+        return (self.network_.codes[level] if X is None else self._encode(self._validate(X, reset=False), level)).T
 
     def at_layer(self, layer: int) -> Self:
         """Return a fitted copy that ends at `layer`, with the output learned there: how the data look halfway up.
@@ -234,13 +244,13 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
             sizes,
             n_clusterings=self.n_clusterings,
             feature_fraction=self.feature_fraction,
-            n_jobs=effective_n_jobs(self.n_jobs),
+            n_jobs=n_threads(self.n_jobs),
             checkpoint=folder,
             **shared,
         )
 
     def _finish(self, seed: int) -> Self:
-        network, jobs = self.network_, effective_n_jobs(self.n_jobs)
+        network, jobs = self.network_, n_threads(self.n_jobs)
         self._output_seed = seed
         self.layer_sizes_ = list(network.sizes)
         self.disagreement_ = network.disagreement
@@ -258,7 +268,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _encode(self, rows: Any, level: int) -> NDArray:
         with blas_threads(1):
-            return self.network_.encode(rows, level, n_jobs=effective_n_jobs(self.n_jobs))
+            return self.network_.encode(rows, level, n_jobs=n_threads(self.n_jobs))
 
     def _level(self, layer: int) -> int:
         count = len(self.layer_sizes_)
@@ -266,8 +276,8 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
             raise ValueError(f"layer must be an integer >= {-count} and < {count}, got {layer!r}.")
         return int(layer) % count
 
-    def _rows(self, X: Any, *, reset: bool) -> Any:
-        """Validate at the border; neighbour lists take the place of a precomputed graph."""
+    def _validate(self, X: Any, *, reset: bool) -> Any:
+        """Check rows at the border; neighbour lists take the place of a precomputed graph."""
         X = validate_data(
             self,
             X,
@@ -279,19 +289,18 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         )
         if self.metric == "precomputed":
             return self._lists(X, reset=reset)
+        check_range(X)
+        if sp.issparse(X):
+            X = sum_duplicates(sp.csr_array(X))
         sparse_fit = sp.issparse(X) if reset else isinstance(self.network_.bottom, SparseBottom)
-        if not sparse_fit:
-            return X.toarray() if sp.issparse(X) else X
-        X = sp.csr_array(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
+        if sparse_fit:
+            return sp.csr_array(X)
+        return X.toarray() if sp.issparse(X) else X
 
     def _lists(self, X: Any, *, reset: bool) -> NDArray:
         if reset and X.shape[0] != X.shape[1]:
             raise ValueError(f"X must be a square graph or matrix with metric='precomputed', got shape {X.shape}.")
-        return sorted_neighbors(X, drop_self=reset)
+        return sorted_lists(X, drop_self=reset)
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
@@ -301,6 +310,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_real("feature_fraction", self.feature_fraction, minimum=0, maximum=1, open_minimum=True)
         check_choice("metric", self.metric, METRICS)
         check_real("reconstruction", self.reconstruction, minimum=0, maximum=1)
+        n_threads(self.n_jobs)
 
     def _layer_sizes(self, n: int) -> list[int]:
         if self.n_classes > n:
@@ -316,31 +326,21 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
             first = int(share * n)
             if first >= n:
                 raise ValueError(f"first_layer must be < 1, got {self.first_layer!r}; {_identity_hint(n)}.")
-        return decaying_sizes(max(1, first), self.decay, self.n_classes)
+            # One centre tells nothing apart: a share means two at least, where there are that many besides a sample.
+            first = min(n - 1, max(2, first))
+        return decaying_sizes(first, self.decay, self.n_classes)
 
     def _settings(self, X: Any, sizes: list[int]) -> dict[str, Any]:
         """Collect what a stored layer depends on."""
         return {
-            "data": fingerprint(X),
+            "data": X,
             "sizes": sizes,
             "n_clusterings": self.n_clusterings,
             "feature_fraction": self.feature_fraction,
             "metric": self.metric,
-            "neighbors": fingerprint(self.neighbors) if hasattr(self.neighbors, "shape") else repr(self.neighbors),
+            "neighbors": self.neighbors,
             "reconstruction": self.reconstruction,
-            "seed": None if self.random_state is None else self._draw_seed(),
         }
-
-    def _draw_seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _seed(self, folder: Checkpoint | None) -> int:
-        if folder is None:
-            return self._draw_seed()
-        seed = folder.settings["seed"]
-        seed = self._draw_seed() if seed is None else seed
-        folder.start(seed)
-        return seed
 
     @property
     def _n_features_out(self) -> int:

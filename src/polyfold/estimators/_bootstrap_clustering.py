@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.cluster import KMeans
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from polyfold._validation import check_count
+from polyfold._running import n_threads
+from polyfold._validation import check_count, draw_seed, keeps_state_on_failure
+from polyfold.bootstrap import largest_drop
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
 
-__all__ = ["BootstrapClustering", "largest_drop"]
+__all__ = ["BootstrapClustering"]
 
 # Most clusters that are looked for when their number is estimated.
 MOST_CLUSTERS = 30
@@ -82,6 +84,7 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Fit the network and cluster its output.
 
@@ -93,8 +96,9 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             Passed on to the network's ``fit``, such as ``checkpoint``.
         """
         rng = check_random_state(self.random_state)
-        wanted = self._wanted()
-        self.network_ = self._network(X, wanted, rng).fit(X, **options)
+        n_threads(self.n_jobs)
+        wanted = self._wanted(_num_samples(X))
+        self.network_ = self._network(_num_samples(X), wanted, rng).fit(X, **options)
         self.n_clusters_ = wanted or largest_drop(self.network_.explained_variance_)
         coordinates = self._coordinates(self.network_.embedding_)
         self.kmeans_ = KMeans(self.n_clusters_, n_init=self.n_init, random_state=rng).fit(coordinates)
@@ -118,28 +122,33 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         """Fit, and return the coordinates of the training points."""
         return self.fit(X, y, **options).network_.embedding_.copy()
 
-    def _wanted(self) -> int | None:
+    def _wanted(self, n_rows: int) -> int | None:
+        """Return the number of clusters asked for, None if it is to be estimated."""
         if isinstance(self.n_clusters, str):
             if self.n_clusters != "auto":
                 raise ValueError(f"n_clusters must be an integer >= 1 or 'auto', got {self.n_clusters!r}.")
             return None
-        return check_count("n_clusters", self.n_clusters)
+        count = check_count("n_clusters", self.n_clusters)
+        if count > n_rows:
+            raise ValueError(
+                f"n_clusters must be <= n_samples={n_rows}, got {count}; lower it, or pass more samples or 'auto'."
+            )
+        return count
 
-    def _network(self, X: Any, wanted: int | None, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
+    def _network(self, n_rows: int, wanted: int | None, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
         if self.network is not None:
             return clone(self.network)
-        options = {"random_state": rng.randint(2**31 - 1), "n_jobs": self.n_jobs}
-        if wanted is None:
-            return MultilayerBootstrapNetwork(MOST_CLUSTERS, **options)
-        n_rows = X.shape[0] if hasattr(X, "shape") and len(X.shape) else wanted
-        if wanted > n_rows:
-            raise ValueError(f"n_clusters must be <= n_samples={n_rows}, got {wanted}.")
-        return MultilayerBootstrapNetwork(wanted, n_classes=wanted, **options)
+        options = {"random_state": draw_seed(rng), "n_jobs": self.n_jobs}
+        if wanted is not None:
+            return MultilayerBootstrapNetwork(wanted, n_classes=wanted, **options)
+        # As many groups as there are pairs of rows at most, so that a few rows have a number of groups as well.
+        network = MultilayerBootstrapNetwork(min(MOST_CLUSTERS, n_rows - 1), **options)
+        return network.set_params(n_classes=min(network.n_classes, max(1, n_rows // 2)))
 
     def _coordinates(self, Z: NDArray) -> NDArray:
         """As many leading coordinates as clusters when their number was estimated, else all."""
         Z = np.asarray(Z)
-        return Z[:, : self.n_clusters_] if self._wanted() is None else Z
+        return Z[:, : self.n_clusters_] if isinstance(self.n_clusters, str) else Z
 
     @property
     def _n_features_out(self) -> int:
@@ -147,19 +156,8 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        if self.network is None:
+            tags.input_tags.sparse = True
+        else:
+            tags.input_tags = get_tags(self.network).input_tags
         return tags
-
-
-def largest_drop(variances: NDArray) -> int:
-    """Suggest a number of groups from falling variances: c groups span c - 1 directions, then they drop.
-
-    Examples
-    --------
-    >>> largest_drop(np.array([5.0, 4.8, 4.6, 1.0, 0.9]))
-    4
-    """
-    if len(variances) < 2:
-        return 2
-    drops = variances[:-1] - variances[1:]
-    return int(drops.argmax()) + 2

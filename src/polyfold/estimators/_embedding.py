@@ -7,9 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._linalg import blas_threads
+from polyfold._running import blas_threads
 from polyfold._validation import check_count
-from polyfold.estimators._spectral import SpectralEstimator
+from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
+from polyfold.spectra import Spectrum
 
 __all__ = ["KernelEmbedding"]
 
@@ -85,12 +86,14 @@ class KernelEmbedding(SpectralEstimator):
         with blas_threads(self.n_jobs):
             return self.spectrum_.coordinates(X, np.eye(kept, self.n_components))
 
-    def _solve(self, X: Any) -> Self:
+    def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
+        warn_of_empty_columns(self.n_components, spectrum.rank)
+        self.spectrum_, self.eigenvalues_ = spectrum, spectrum.eigenvalues
         self._n_features_out = self.n_components
         return self
 
     def _directions(self) -> int:
-        return self.n_components
+        return min(self.rank, self.n_components)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from polyfold._linalg import blas_threads
-from polyfold._validation import check_count
-from polyfold.exceptions import DegenerateDataWarning
+from polyfold._linalg import row_blocks
+from polyfold._running import blas_threads
+from polyfold._validation import check_rows
+from polyfold.estimators._modules import ModuleMixin
 
 __all__ = ["LinearAutoencoder"]
 
 
-class LinearAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the linear autoencoders; subclasses set `encoders_`, `decoders_` and `means_`."""
+class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the linear autoencoders; subclasses end their `fit` with `_store_modules`."""
 
-    n_modules: int
-    n_components: int
     n_jobs: int | None
 
     def transform(self, X: Any) -> NDArray:
@@ -37,28 +35,13 @@ class LinearAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Z : ndarray of shape (n, n_modules * n_components)
             Columns ``m * n_components`` to ``(m + 1) * n_components`` are module m.
         """
-        check_is_fitted(self, "encoders_")
+        check_is_fitted(self)
         X = self._validate(X, reset=False)
         M, H, D = self.encoders_.shape
-        weights = self.encoders_.reshape(M * H, D).T
+        origin, weights = self.means_.mean(axis=0), self.encoders_.reshape(M * H, D).T
+        shift = np.einsum("mhd,md->mh", self.encoders_, self.means_ - origin).ravel()
         with blas_threads(self.n_jobs):
-            Z = safe_sparse_dot(X, weights.astype(X.dtype, copy=False), dense_output=True)
-        # The shift in double precision: with a large mean, its digits are the ones that matter.
-        Z -= np.einsum("mhd,md->mh", self.encoders_, self.means_).ravel().astype(X.dtype)
-        return Z
-
-    def transform_modules(self, X: Any) -> NDArray:
-        """Return the codes of every module.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
-
-        Returns
-        -------
-        Z : ndarray of shape (n_modules, n, n_components)
-        """
-        return self._by_module(self.transform(X))
+            return _project(X, origin, weights.astype(X.dtype, copy=False)) - shift.astype(X.dtype)
 
     def inverse_transform(self, Z: Any) -> NDArray:
         """Return the ensemble's reconstruction: the mean over the modules.
@@ -72,7 +55,7 @@ class LinearAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         X : ndarray of shape (n, n_features)
         """
-        check_is_fitted(self, "decoders_")
+        check_is_fitted(self)
         Z = check_array(Z, dtype=[np.float64, np.float32])
         M, D, H = self.decoders_.shape
         if Z.shape[1] != M * H:
@@ -99,33 +82,26 @@ class LinearAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         with blas_threads(self.n_jobs):
             return Z @ decoders + self.means_[:, None].astype(Z.dtype)
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.encoders_.shape[0] * self.encoders_.shape[1]
-
-    def _by_module(self, Z: NDArray) -> NDArray:
-        M, H, _ = self.encoders_.shape
-        return np.ascontiguousarray(Z.reshape(-1, M, H).transpose(1, 0, 2))
+    def _store_modules(self, encoders: NDArray, decoders: NDArray, means: NDArray) -> None:
+        """Store encoders (M, H, D), decoders (M, D, H) and means (M, D) at once."""
+        self.encoders_, self.decoders_, self.means_ = encoders, decoders, means
+        self._module_shape = encoders.shape[:2]
 
     def _validate(self, X: Any, *, reset: bool, minimum: int = 1) -> Any:
-        dtype = [np.float64, np.float32]
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=dtype, ensure_min_samples=minimum)
-
-    def _warn_of_empty_columns(self, n_directions: int) -> None:
-        if n_directions < self.n_components:
-            warnings.warn(
-                f"n_components={self.n_components} is more than the {n_directions} directions of the centred data; the "
-                "columns beyond them are zero. Lower n_components, or check the data for constant or repeated rows.",
-                DegenerateDataWarning,
-                stacklevel=4,
-            )
-
-    def _check_parameters(self) -> None:
-        check_count("n_modules", self.n_modules)
-        check_count("n_components", self.n_components)
+        return check_rows(self, X, reset=reset, minimum=minimum)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _project(X: Any, origin: NDArray, weights: NDArray) -> NDArray:
+    """Return (X - origin) @ weights; dense rows are moved first, in double precision: a large mean costs no digits."""
+    if sp.issparse(X):
+        return np.asarray(X @ weights) - (origin @ weights).astype(X.dtype)
+    Z = np.empty((X.shape[0], weights.shape[1]), dtype=X.dtype)
+    for rows in row_blocks(*X.shape):
+        np.matmul((X[rows] - origin).astype(X.dtype, copy=False), weights, out=Z[rows])
+    return Z

@@ -5,25 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from polyfold._validation import check_choice, check_count, check_real
-from polyfold.estimators._diversity import RemixMixin, check_diversity, relative_gap, warn_unconverged
-from polyfold.estimators._modules import ModularTransformer
-from polyfold.modular import (
-    ModularSolution,
-    bound_of,
-    solve_adam,
-    solve_closed,
-    solve_stochastic,
-    solve_sweeps,
-    waterfill,
-)
+from polyfold.estimators._modules import ModularTransformer, RemixMixin
+from polyfold.modular import DATA_SOLVERS, fit_modules
+from polyfold.spectra import Spectrum
 
 __all__ = ["ModularKernelPCA"]
-
-SPECTRAL_SOLVERS = {"closed": solve_closed, "mbm": solve_sweeps, "adam": solve_adam}
-DATA_SOLVERS = ("sgd", "drop-module")
 
 
 class ModularKernelPCA(RemixMixin, ModularTransformer):
@@ -94,6 +81,8 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
     Time O(N R (D + R) + R³), memory O(R² + a block of rows) for `fit`. Modules cost milliseconds on top, so
     `remix` and `diversity_path` explore without touching the data again.
 
+    `fit` starts afresh; `partial_fit` goes on from whatever was fitted before, by `fit` or `partial_fit`.
+
     References
     ----------
     .. [Reeve2018] Reeve, Mu, Brown: Modular Dimensionality Reduction. ECML PKDD 2018.
@@ -109,6 +98,8 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
     >>> bool(model.loss_gap_ < 1e-9)
     True
     """
+
+    SOLVERS = ("closed", "mbm", "adam", *DATA_SOLVERS)
 
     def __init__(
         self,
@@ -137,49 +128,36 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
+        d = spectrum.eigenvalues
+        fit = fit_modules(
+            d,
+            self.n_modules,
+            self.n_components,
+            self.diversity,
+            self._rng(),
+            energy=spectrum.energy,
+            unit=float(spectrum.n_samples) ** 2,
+            solver=self.solver,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            coordinates=spectrum.coordinates(X) if self.solver in DATA_SOLVERS else None,
+        )
+        self._store_maps(spectrum, fit.factors / np.sqrt(d[: fit.factors.shape[2]]))
+        self._store_fit(fit)
+        return self
+
     def _solve_like(self, source: Self) -> Self:
         if self.solver in DATA_SOLVERS:
             raise ValueError(
                 f"remix needs a solver that works on the spectrum alone ('closed', 'mbm' or 'adam'), "
                 f"got solver={self.solver!r}; set the solver and fit, or call fit with the new parameters."
             )
-        self._seeds, self.spectrum_, self.eigenvalues_ = source._seeds, source.spectrum_, source.eigenvalues_
-        if hasattr(source, "_builder"):
+        if hasattr(source, "_builder"):  # all directions up to `rank` are known
             self._builder = source._builder.copy()
-        return self._solve(None)
-
-    def _maps(self, X: Any) -> NDArray:
-        d = self.eigenvalues_
-        solution = self._solution(X)
-        k = solution.factors.shape[2]
-        self.allocation_ = solution.allocation
-        self.n_iter_ = max(1, len(solution.loss_curve))
-        maps = solution.factors / np.sqrt(d[:k])
-        self.components_ = maps
-        self.loss_ = self._loss(self.diversity)
-        self.loss_bound_ = self._bound()
-        self.loss_gap_ = relative_gap(self.loss_, self.loss_bound_, self.spectrum_.energy / self._pairs())
-        self.loss_curve_ = [loss / self._pairs() for loss in solution.loss_curve] or [self.loss_]
-        if not solution.converged:
-            warn_unconverged(self)
-        return maps
-
-    def _solution(self, X: Any) -> ModularSolution:
-        problem = (self.eigenvalues_, self.n_modules, self.n_components, self.diversity, self._rng())
-        if self.solver == "closed" or self.eigenvalues_.size == 0:
-            return solve_closed(*problem)
-        if self.solver in SPECTRAL_SOLVERS:
-            return SPECTRAL_SOLVERS[self.solver](*problem, max_iter=self.max_iter, tol=self.tol)
-        coordinates = self.spectrum_.coordinates(X)
-        drop = self.solver == "drop-module"
-        return solve_stochastic(*problem, coordinates, drop=drop, max_iter=self.max_iter, tol=self.tol)
-
-    def _bound(self) -> float:
-        d = self.eigenvalues_[: self.n_modules * self.n_components]
-        if d.size == 0:
-            return self.spectrum_.energy / self._pairs()
-        allocation = waterfill(d, self.n_modules, self.n_components, self.diversity)
-        return bound_of(d, allocation, self.n_modules, self.diversity, self.spectrum_.energy) / self._pairs()
+        else:
+            self._check_enough_directions(source)
+        return self._store_spectrum(source.spectrum_, None)
 
     def _check_incremental(self) -> bool:
         if self.solver in DATA_SOLVERS:
@@ -191,10 +169,7 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_diversity(self.diversity)
-        check_choice("solver", self.solver, (*SPECTRAL_SOLVERS, *DATA_SOLVERS))
-        check_count("max_iter", self.max_iter)
-        check_real("tol", self.tol, minimum=0)
+        self._check_diversity()
         if self.solver == "drop-module" and self.diversity == 0:
             raise ValueError(
                 "diversity must be > 0 with solver='drop-module', got 0: the probability of keeping a module would "

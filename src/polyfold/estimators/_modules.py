@@ -1,27 +1,148 @@
-"""What all modular representations share: M linear maps of H dimensions on the coordinates of a spectrum."""
+"""What the modular representations share: M modules of H dimensions side by side, remixed without the data."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
-from polyfold._linalg import blas_threads
-from polyfold._validation import check_count
-from polyfold.estimators._spectral import SpectralEstimator
-from polyfold.exceptions import DegenerateDataWarning
-from polyfold.modular import spectral_loss
+from polyfold._running import blas_threads
+from polyfold._validation import check_choice, check_count, check_real
+from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
+from polyfold.modular import ModularFit
+from polyfold.spectra import Spectrum
 
-__all__ = ["ModularTransformer"]
+__all__ = ["ModularTransformer", "ModuleMixin", "RemixMixin"]
+
+CARRIED = ("n_features_in_", "feature_names_in_", "_seeds")  # what a remixed model takes over
 
 
-class ModularTransformer(SpectralEstimator):
-    """Base of the modular representations; subclasses add `_maps`."""
+class ModuleMixin:
+    """M modules of H dimensions, side by side in what `transform` returns."""
 
     n_modules: int
     n_components: int
+    _module_shape: tuple[int, int]  # (M, H), set with the other fitted attributes
+
+    def transform_modules(self, X: Any) -> NDArray:
+        """Return every module's own representation.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+
+        Returns
+        -------
+        Z : ndarray of shape (n_modules, n, n_components)
+            A view of what `transform` returns.
+        """
+        Z = np.asarray(self.transform(X))  # type: ignore[attr-defined]
+        return Z.reshape(len(Z), *self._module_shape).transpose(1, 0, 2)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._module_shape[0] * self._module_shape[1]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_module_shape")
+
+    def _check_modules(self) -> None:
+        check_count("n_modules", self.n_modules)
+        check_count("n_components", self.n_components)
+
+
+class RemixMixin:
+    """Models with a diversity term: their parameters and losses, and other modules from the same spectrum."""
+
+    SOLVERS: tuple[str, ...]
+    n_modules: int
+    n_components: int
+    diversity: float
+    solver: str
+    max_iter: int
+    tol: float
+    spectrum_: Spectrum
+    _directions: Callable[[], int]  # how many a fit looks for where it does not find them all
+
+    def remix(
+        self, *, diversity: float | None = None, n_modules: int | None = None, n_components: int | None = None
+    ) -> Self:
+        """Return another fitted model from the same directions, without touching the data.
+
+        Parameters
+        ----------
+        diversity : float, default=None
+        n_modules : int, default=None
+        n_components : int, default=None
+            What to change; None keeps the value of this model.
+
+        Returns
+        -------
+        model : object
+            Of the same class.
+        """
+        check_is_fitted(self)
+        changes = {"diversity": diversity, "n_modules": n_modules, "n_components": n_components}
+        other: Any = clone(self).set_params(**{name: value for name, value in changes.items() if value is not None})
+        other._check_parameters()
+        vars(other).update({name: value for name, value in vars(self).items() if name in CARRIED})
+        return other._solve_like(self)
+
+    def diversity_path(self, grid: Iterable[float]) -> list[Self]:
+        """Return the fitted models for every λ in `grid`, all from this model's directions.
+
+        Parameters
+        ----------
+        grid : iterable of float
+
+        Returns
+        -------
+        models : list of objects
+            Of the same class.
+        """
+        return [self.remix(diversity=diversity) for diversity in grid]
+
+    def _solve_like(self, source: Self) -> Self:
+        """Fit the modules to what `source` knows of its data."""
+        raise NotImplementedError
+
+    def _check_enough_directions(self, source: Self) -> None:
+        """Refuse modules of more directions than `source` has looked for, unless there are no more."""
+        found = source.spectrum_.rank
+        if self._directions() > found and not source.spectrum_.is_complete:
+            raise ValueError(
+                f"n_modules * n_components must be <= {found}, the directions this model has found, got "
+                f"{self.n_modules * self.n_components}; fit with the new parameters."
+            )
+
+    def _store_fit(self, fit: ModularFit) -> None:
+        self.loss_, self.loss_bound_, self.loss_gap_ = fit.loss, fit.bound, fit.gap
+        self.allocation_, self.loss_curve_, self.n_iter_ = fit.allocation, list(fit.curve), fit.n_iter
+        if not fit.converged:
+            warnings.warn(
+                f"solver={self.solver!r} stopped after max_iter={self.max_iter} epochs with relative gap "
+                f"{fit.gap:.3g} to the lower bound and tol={self.tol:g}; raise max_iter, or use solver='closed'.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _check_diversity(self) -> None:
+        why = "above 1 the loss is unbounded below (Theorem 1 of Reeve and Brown 2015), below 0 it rewards equality"
+        check_real("diversity", self.diversity, minimum=0, maximum=1, hint=why)
+        check_choice("solver", self.solver, self.SOLVERS)
+        check_count("max_iter", self.max_iter)
+        check_real("tol", self.tol, minimum=0)
+
+
+class ModularTransformer(ModuleMixin, SpectralEstimator):
+    """Base of the linear maps on the coordinates of a spectrum; subclasses add `_store_spectrum`."""
+
     offsets_: NDArray | None = None
 
     def transform(self, X: Any) -> NDArray:
@@ -36,6 +157,7 @@ class ModularTransformer(SpectralEstimator):
         Z : ndarray of shape (n, n_modules * n_components)
             Columns ``m * n_components`` to ``(m + 1) * n_components`` are module m.
         """
+        check_is_fitted(self)
         X = self._validate_fitted(X)
         M, H, k = self.components_.shape
         with blas_threads(self.n_jobs):
@@ -44,55 +166,21 @@ class ModularTransformer(SpectralEstimator):
             Z += self.offsets_.ravel().astype(Z.dtype)
         return Z
 
-    def transform_modules(self, X: Any) -> NDArray:
-        """Return every module's own representation.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
-
-        Returns
-        -------
-        Z : ndarray of shape (n_modules, n, n_components)
-        """
-        Z = self.transform(X)
-        M, H, _ = self.components_.shape
-        return np.ascontiguousarray(Z.reshape(-1, M, H).transpose(1, 0, 2))
-
-    def _solve(self, X: Any) -> Self:
-        rank, H = self.spectrum_.rank, self.n_components
-        if rank < H:
-            warnings.warn(
-                f"n_components={H} is more than the {rank} directions of the centred kernel; the columns beyond "
-                "them are zero. Lower n_components, or check the data for constant or repeated rows.",
-                DegenerateDataWarning,
-                stacklevel=3,
-            )
-        self.components_ = self._maps(X)
-        self._n_features_out = self.components_.shape[0] * self.components_.shape[1]
+    def _store_maps(self, spectrum: Spectrum, maps: NDArray, offsets: NDArray | None = None) -> Self:
+        """Store maps (M, H, k) on the first k coordinates, and all that goes with them, at once."""
+        warn_of_empty_columns(self.n_components, spectrum.rank)
+        self.spectrum_, self.eigenvalues_ = spectrum, spectrum.eigenvalues
+        self.components_, self.offsets_ = maps, offsets
+        self._module_shape = maps.shape[:2]
         return self
 
     def _directions(self) -> int:
-        return self.n_modules * self.n_components
-
-    def _maps(self, X: Any) -> NDArray:
-        """Return maps (M, H, k) on the first k coordinates."""
-        raise NotImplementedError
+        return min(self.rank, self.n_modules * self.n_components)
 
     def _rng(self) -> np.random.RandomState:
         """Randomness of the solver: the same for every refit and remix of one model."""
         return np.random.RandomState(self._seeds[1])
 
-    def _loss(self, diversity: float) -> float:
-        """Modular loss of the fitted modules, as in the paper (divided by N²)."""
-        k = self.components_.shape[2]
-        factors = self.components_ * np.sqrt(self.eigenvalues_[:k])
-        return spectral_loss(factors, self.eigenvalues_, diversity, self.spectrum_.energy) / self._pairs()
-
-    def _pairs(self) -> float:
-        return float(self.spectrum_.n_samples) ** 2
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_count("n_modules", self.n_modules)
-        check_count("n_components", self.n_components)
+        self._check_modules()

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
-from polyfold._linalg import blas_threads
+from polyfold._linalg import as_dense
 from polyfold._regression import residual_ratio
-from polyfold._validation import check_choice, check_count, check_real
-from polyfold.kernels import FactorOperator, GraphOperator, KernelOperator, OperatorKernel, Precomputed, as_kernel
-from polyfold.nonredundant import (
-    EIGEN_SOLVERS,
-    SMOOTHERS,
-    Problem,
-    Settings,
-    bandwidth_of,
-    extend,
-    make_solver,
-    nonredundant_sequence,
+from polyfold._running import blas_threads
+from polyfold._validation import (
+    check_choice,
+    check_count,
+    check_real,
+    check_rows,
+    draw_seed,
+    keeps_state_on_failure,
+    own_rows,
 )
-from polyfold.spectra import SpectrumBuilder
+from polyfold.exceptions import DegenerateDataWarning
+from polyfold.kernels import Operator, as_kernel, feature_operator, takes_precomputed
+from polyfold.nonredundant import SMOOTHERS, Settings, Step, bandwidth_of, extend, nonredundant_sequence
+from polyfold.spectra import EIGEN_SOLVERS, make_solver, spectrum_of
 
 __all__ = ["NonRedundantEmbedding"]
 
 _QUERIES = 500
-# Directions of a kernel of two points that the sequence may combine.
+# Landmarks and directions of a kernel of two points that the sequence may combine.
 _RANK = 500
 
 
@@ -96,7 +97,9 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     Time O(n·m²) per coordinate and memory O(n·m), with m the rank of the smoother (tens to hundreds), besides the
     neighbour graph. Isomap keeps geodesics to at most 1,000 landmarks above 2,000 points.
 
-    A disconnected graph is warned of; coordinates then have mean zero in every component.
+    A disconnected graph is warned of; coordinates then have mean zero in every component. Copies of a point count
+    once in a graph, and get the same coordinates. Where a kernel has fewer directions than coordinates are asked for,
+    the rest are zero, with a warning.
 
     References
     ----------
@@ -137,6 +140,7 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`.
 
@@ -151,15 +155,15 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         -------
         self : object
         """
-        X = self._validate(X, reset=True)
-        count, alpha = self._check_parameters(X.shape[0])
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        settings = Settings(self.smoother, self.rank_cut, self.solver == "dense", seed)
         with blas_threads(self.n_jobs):
-            operator = self._operator(X, seed)
-            problem = Problem.of(operator, make_solver(operator, self.eigen_solver))
-            steps = nonredundant_sequence(problem, count, alpha, settings)
-            return self._store(operator, steps, seed, X.dtype)
+            rows = self._validate(X, reset=True, minimum=3)
+            count, alpha = self._check_parameters(rows.shape[0])
+            seed = draw_seed(self.random_state)
+            settings = Settings(self.smoother, self.rank_cut, self.solver == "dense", seed)
+            operator = self._operator(own_rows(rows, X), seed)
+            solver = make_solver(operator, self.eigen_solver)
+            steps = nonredundant_sequence(operator, solver, count, alpha, settings)
+            return self._store(operator, steps, count, seed, rows.dtype)
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray:
         """Fit to the rows of `X` and return their coordinates.
@@ -189,37 +193,35 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """
         check_is_fitted(self, "embedding_")
         X = self._validate(X, reset=False)
+        Z = np.zeros((X.shape[0], self.n_components_), dtype=X.dtype)
         with blas_threads(self.n_jobs):
-            Z = extend(self._fitted_operator, self._steps, X)
-        return (Z * self._scales).astype(X.dtype, copy=False)
+            Z[:, : len(self._steps)] = extend(self._fitted_operator, self._steps, X) * self._scales
+        return Z
 
-    def _operator(self, X: Any, seed: int) -> KernelOperator:
-        kernel = self._kernel()
-        if isinstance(kernel, OperatorKernel):
-            return kernel.operator(X)
-        spectrum = SpectrumBuilder(kernel, "auto", min(_RANK, X.shape[0]), seed).add(X).spectrum()
-        return FactorOperator.of(spectrum.coordinates(X).astype(np.float64), spectrum.coordinates)
+    def _operator(self, X: Any, seed: int) -> Operator:
+        kernel = as_kernel(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
+        if not kernel.is_pointwise:
+            return kernel.operator_on(X)
+        spectrum = spectrum_of(X, kernel, landmarks=_RANK, directions=_RANK, seed=seed)
+        return feature_operator(spectrum.coordinates(X).astype(np.float64), spectrum.coordinates)
 
-    def _kernel(self) -> Any:
-        kernel = as_kernel(self.kernel)
-        changes = {}
-        if self.n_neighbors is not None and "n_neighbors" in kernel.get_params():
-            changes["n_neighbors"] = self.n_neighbors
-        if self.n_jobs is not None and "n_jobs" in kernel.get_params():
-            changes["n_jobs"] = self.n_jobs
-        return clone(kernel).set_params(**changes) if changes else kernel
-
-    def _store(self, operator: KernelOperator, steps: list, seed: int, dtype: Any) -> Self:
+    def _store(self, operator: Operator, steps: list[Step], count: int | None, seed: int, dtype: Any) -> Self:
         self._fitted_operator = operator
         self._steps = [step.slim() for step in steps]
-        F = np.column_stack([step.values for step in steps])
-        self.n_components_ = self._n_features_out = len(steps)
-        self.eigenvalues_ = np.array([step.eigenvalue for step in steps])
-        self._scales = _natural_scales(operator, self.eigenvalues_)
-        self.embedding_ = (F * self._scales).astype(dtype, copy=False)
-        self.bandwidths_ = np.array([np.nan if step.alpha is None else step.alpha for step in steps])
-        self.ranks_ = np.array([step.rank for step in steps])
-        self.redundancy_best_ = np.array([1.0 if step.predictable is None else step.news for step in steps])
+        self.n_components_ = self._n_features_out = max(1, len(steps)) if count is None else count
+        empty = self.n_components_ - len(steps)
+        if empty:
+            _warn_of_empty_columns(self.n_components_, len(steps))
+        F = np.zeros((operator.n_samples, self.n_components_))
+        F[:, : len(steps)] = np.column_stack([np.empty((len(F), 0)), *(step.values for step in steps)])
+        self.eigenvalues_ = np.array([step.eigenvalue for step in steps] + empty * [0.0])
+        self._scales = _natural_scales(operator, self.eigenvalues_[: len(steps)])
+        self.embedding_ = operator.on_rows(F).astype(dtype, copy=False)
+        self.embedding_[:, : len(steps)] *= self._scales.astype(dtype)
+        self.bandwidths_ = np.array([np.nan if step.alpha is None else step.alpha for step in steps] + empty * [np.nan])
+        self.ranks_ = np.array([step.rank for step in steps] + empty * [0])
+        news = [1.0 if step.predictable is None else step.news for step in steps]
+        self.redundancy_best_ = np.array(news + empty * [np.nan])
         self.redundancy_ = _own_redundancy(F, self.bandwidths_, seed)
         return self
 
@@ -241,44 +243,43 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             alpha = check_real("bandwidth", self.bandwidth, minimum=0, open_minimum=True)
         return count, alpha
 
-    def _validate(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=3 if reset else 1,
-        )
-
-    def _takes_precomputed(self) -> bool:
-        kernel = self.kernel
-        if isinstance(kernel, str):
-            return kernel == "precomputed"
-        return isinstance(kernel, Precomputed) or getattr(kernel, "neighbors", None) == "precomputed"
+    def _validate(self, X: Any, *, reset: bool, minimum: int = 1) -> Any:
+        kernel = as_kernel(self.kernel)
+        rows = check_rows(self, X, reset=reset, minimum=minimum)
+        return as_dense(rows) if kernel.is_pointwise and kernel.takes_precomputed else rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._takes_precomputed()
+        tags.input_tags.pairwise = takes_precomputed(self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-def _natural_scales(operator: KernelOperator, eigenvalues: NDArray) -> NDArray:
+def _natural_scales(operator: Operator, eigenvalues: NDArray) -> NDArray:
     """Return the standard deviations of the coordinates: 1, or where the kernel has units those of kernel PCA."""
-    if isinstance(operator, GraphOperator):
+    if not operator.has_units or len(eigenvalues) == 0:
         return np.ones(len(eigenvalues))
     # Isomap's kernel is indefinite, so a late coordinate may have a negative value; it keeps a little weight.
     positive = np.maximum(eigenvalues, 1e-6 * eigenvalues[0])
     return np.sqrt(positive / operator.n_samples)
 
 
+def _warn_of_empty_columns(n_components: int, n_directions: int) -> None:
+    warnings.warn(
+        f"n_components={n_components} is more than the {n_directions} coordinates that do not repeat each other; the "
+        "columns beyond them are zero. Lower n_components, or check the data for constant or repeated rows.",
+        DegenerateDataWarning,
+        stacklevel=4,
+    )
+
+
 def _own_redundancy(F: NDArray, alphas: NDArray, seed: int) -> NDArray:
-    """Leave-one-out residuals with the bandwidths of the fit, on at most 500 points."""
+    """Leave-one-out residuals with the bandwidths of the fit, on at most 500 points; nan for empty columns."""
     rng = np.random.RandomState(seed)
     queries = np.arange(len(F)) if len(F) <= _QUERIES else rng.choice(len(F), _QUERIES, replace=False)
-    out = np.ones(F.shape[1])
+    out = np.where(F.any(axis=0), 1.0, np.nan)
     for i in range(1, F.shape[1]):
-        out[i] = residual_ratio(F[:, :i], F[:, i], [bandwidth_of(F[:, :i], alphas[i])], queries=queries)[0]
+        if F[:, i].any():
+            out[i] = residual_ratio(F[:, :i], F[:, i], [bandwidth_of(F[:, :i], alphas[i])], queries=queries)[0]
     return out

@@ -6,22 +6,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
-from polyfold._linalg import blas_threads
-from polyfold._progress import track
-from polyfold._regression import predict, residual_ratio
-from polyfold._validation import check_count, check_real
-from polyfold.kernels import OperatorKernel, as_kernel
-from polyfold.nonredundant import bandwidth_of
-from polyfold.spectra import Spectrum, SpectrumBuilder, spectrum_from_operator
+from polyfold._running import blas_threads
+from polyfold._validation import check_count, check_real, check_rows, draw_seed, keeps_state_on_failure, own_rows
+from polyfold.estimators._spectral import warn_of_empty_columns
+from polyfold.kernels import as_kernel
+from polyfold.nonredundant import Regressed, regression_residuals, select_news
+from polyfold.spectra import Spectrum, spectrum_of
 
 __all__ = ["SelectedEmbedding", "SequentialRegressionEmbedding"]
 
-_QUERIES = 1000
-_MEDIAN_ROWS = 1000
+# Landmarks of kernels of two points.
+_LANDMARKS = 1000
 
 
 class _PlainSequence(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -32,18 +30,12 @@ class _PlainSequence(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     random_state: Any
     n_jobs: int | None
 
-    def _spectrum(self, X: Any, rank: int) -> Spectrum:
-        kernel = as_kernel(self.kernel)
-        if self.n_neighbors is not None and "n_neighbors" in kernel.get_params():
-            kernel = clone(kernel).set_params(n_neighbors=self.n_neighbors)
-        if isinstance(kernel, OperatorKernel):
-            return spectrum_from_operator(kernel.operator(X), rank)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        return SpectrumBuilder(kernel, "auto", rank, seed).add(X).spectrum()
+    def _spectrum(self, X: Any, directions: int, seed: int) -> Spectrum:
+        kernel = as_kernel(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
+        return spectrum_of(X, kernel, landmarks=_LANDMARKS, directions=directions, seed=seed)
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
-        minimum = 3 if reset else 1
-        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=minimum)
+        return check_rows(self, X, reset=reset, minimum=3 if reset else 1, sparse=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -106,6 +98,7 @@ class SelectedEmbedding(_PlainSequence):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`.
 
@@ -119,18 +112,19 @@ class SelectedEmbedding(_PlainSequence):
         -------
         self : object
         """
-        X = self._validate(X, reset=True)
-        wanted = check_count("n_components", self.n_components, maximum=len(X) - 1)
-        check_real("threshold", self.threshold, minimum=0)
-        candidates = max(3 * wanted, 10) if self.n_candidates is None else self.n_candidates
-        candidates = check_count("n_candidates", candidates, minimum=wanted, hint="choose from at least n_components")
         with blas_threads(self.n_jobs):
-            self.spectrum_ = self._spectrum(X, min(candidates, len(X) - 1))
-            coordinates = self.spectrum_.coordinates(X)
-            self.residuals_ = _residuals(coordinates / coordinates.std(axis=0))
-        self.selected_ = _select(self.residuals_, self.threshold, wanted)
-        self._n_features_out = len(self.selected_)
-        return self
+            rows = self._validate(X, reset=True)
+            wanted = check_count("n_components", self.n_components, maximum=len(rows) - 1)
+            check_real("threshold", self.threshold, minimum=0)
+            count = max(3 * wanted, 10) if self.n_candidates is None else self.n_candidates
+            count = check_count("n_candidates", count, minimum=wanted, hint="choose from at least n_components")
+            self.spectrum_ = self._spectrum(own_rows(rows, X), min(count, len(rows) - 1), draw_seed(self.random_state))
+            warn_of_empty_columns(wanted, self.spectrum_.rank)
+            coordinates = self.spectrum_.coordinates(rows).astype(np.float64)
+            self.residuals_ = regression_residuals(coordinates / coordinates.std(axis=0))
+            self.selected_ = select_news(self.residuals_, self.threshold, wanted)
+            self._n_features_out = wanted
+            return self
 
     def transform(self, X: Any) -> NDArray:
         """Return the kept coordinates of old or new points.
@@ -145,8 +139,10 @@ class SelectedEmbedding(_PlainSequence):
         """
         check_is_fitted(self, "spectrum_")
         X = self._validate(X, reset=False)
+        Z = np.zeros((len(X), self._n_features_out), dtype=X.dtype)
         with blas_threads(self.n_jobs):
-            return self.spectrum_.coordinates(X)[:, self.selected_]
+            Z[:, : len(self.selected_)] = self.spectrum_.coordinates(X)[:, self.selected_]
+        return Z
 
 
 class SequentialRegressionEmbedding(_PlainSequence):
@@ -200,6 +196,7 @@ class SequentialRegressionEmbedding(_PlainSequence):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`.
 
@@ -213,23 +210,16 @@ class SequentialRegressionEmbedding(_PlainSequence):
         -------
         self : object
         """
-        X = self._validate(X, reset=True)
-        count = check_count("n_components", self.n_components, maximum=len(X) - 1)
-        check_real("bandwidth", self.bandwidth, minimum=0, open_minimum=True)
-        self._points, self._spectra, self._moments = X, [], []
-        F = np.empty((len(X), 0))
         with blas_threads(self.n_jobs):
-            for _ in track(range(count), "coordinates"):
-                left = self._left(X, F, F)
-                spectrum = self._spectrum(left, 1)
-                f = spectrum.coordinates(left)[:, 0].astype(np.float64)
-                self._spectra.append(spectrum)
-                self._moments.append((f.mean(), max(f.std(), np.finfo(np.float64).tiny)))
-                F = np.column_stack([F, (f - f.mean()) / self._moments[-1][1]])
-        self.embedding_ = F.astype(X.dtype, copy=False)
-        self._coordinates = F
-        self._n_features_out = count
-        return self
+            rows = self._validate(X, reset=True)
+            count = check_count("n_components", self.n_components, maximum=len(rows) - 1)
+            bandwidth = check_real("bandwidth", self.bandwidth, minimum=0, open_minimum=True)
+            seed = draw_seed(self.random_state)
+            self._sequence = Regressed(own_rows(rows, X), bandwidth).fit(lambda Y: self._spectrum(Y, 1, seed), count)
+            self._n_features_out = count
+            warn_of_empty_columns(count, len(self._sequence.spectra))
+            self.embedding_ = self._padded(self._sequence.coordinates, rows.dtype)
+            return self
 
     def transform(self, X: Any) -> NDArray:
         """Return the coordinates of old or new points.
@@ -244,37 +234,10 @@ class SequentialRegressionEmbedding(_PlainSequence):
         """
         check_is_fitted(self, "embedding_")
         X = self._validate(X, reset=False)
-        F = np.empty((len(X), 0))
         with blas_threads(self.n_jobs):
-            for spectrum, (mean, scale) in zip(self._spectra, self._moments, strict=True):
-                left = self._left(X, self._coordinates[:, : F.shape[1]], F)
-                F = np.column_stack([F, (spectrum.coordinates(left)[:, 0] - mean) / scale])
-        return F.astype(X.dtype, copy=False)
+            return self._padded(self._sequence.transform(X), X.dtype)
 
-    def _left(self, X: NDArray, F: NDArray, new: NDArray) -> NDArray:
-        """Return what a regression of the training points on their coordinates `F` leaves of `X` at `new`."""
-        if F.shape[1] == 0:
-            return X
-        return (X - predict(F, self._points, new, bandwidth_of(F, self.bandwidth))).astype(X.dtype, copy=False)
-
-
-def _residuals(Z: NDArray) -> NDArray:
-    """Leave-one-out residuals with the bandwidth of [Dsilva2015], on at most 1,000 points."""
-    rng = np.random.RandomState(0)
-    queries = np.arange(len(Z)) if len(Z) <= _QUERIES else rng.choice(len(Z), _QUERIES, replace=False)
-    some = Z if len(Z) <= _MEDIAN_ROWS else Z[rng.choice(len(Z), _MEDIAN_ROWS, replace=False)]
-    out = np.ones(Z.shape[1])
-    for i in track(range(1, Z.shape[1]), "residuals"):
-        distances = np.linalg.norm(some[:, None, :i] - some[None, :, :i], axis=2)
-        # exp(−d²/ε²) is a Gaussian of standard deviation ε/√2.
-        h = max(float(np.median(distances)) / 3 / np.sqrt(2), np.finfo(np.float64).tiny)
-        out[i] = residual_ratio(Z[:, :i], Z[:, i], [h], queries=queries, regressor="locally_linear")[0]
-    return out
-
-
-def _select(residuals: NDArray, threshold: float, wanted: int) -> NDArray:
-    """First `wanted` numbers above the threshold; where there are fewer, the next largest residuals join."""
-    passed = np.flatnonzero(residuals >= threshold)[:wanted]
-    rest = np.setdiff1d(np.argsort(-residuals, kind="stable"), passed, assume_unique=True)
-    rest = rest[np.argsort(-residuals[rest], kind="stable")][: wanted - len(passed)]
-    return np.sort(np.concatenate([passed, rest]))
+    def _padded(self, Z: NDArray, dtype: Any) -> NDArray:
+        out = np.zeros((len(Z), self._n_features_out), dtype=dtype)
+        out[:, : Z.shape[1]] = Z
+        return out

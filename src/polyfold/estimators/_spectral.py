@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from polyfold._linalg import blas_threads
-from polyfold._validation import check_choice, check_count
-from polyfold.kernels import OperatorKernel, Precomputed, as_kernel
-from polyfold.spectra import FEATURE_MAPS, Spectrum, SpectrumBuilder, spectrum_from_operator
+from polyfold._linalg import as_dense
+from polyfold._running import blas_threads
+from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure, own_rows
+from polyfold.exceptions import DegenerateDataWarning
+from polyfold.kernels import as_kernel, takes_precomputed
+from polyfold.spectra import FEATURE_MAPS, Spectrum, SpectrumBuilder, spectrum_of
 
-__all__ = ["SpectralEstimator"]
+__all__ = ["SpectralEstimator", "warn_of_empty_columns"]
 
 
 def _fits_in_chunks(estimator: SpectralEstimator) -> bool:
@@ -24,7 +27,7 @@ def _fits_in_chunks(estimator: SpectralEstimator) -> bool:
 
 
 class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the estimators that read a kernel's spectrum; subclasses add `_solve` and `transform`."""
+    """Base of the estimators that read a kernel's spectrum; subclasses add `_store_spectrum` and `transform`."""
 
     kernel: Any
     feature_map: Any
@@ -32,8 +35,9 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     random_state: Any
     n_jobs: int | None
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the rows of `X`.
+        """Fit to the rows of `X`, whatever was fitted before.
 
         Parameters
         ----------
@@ -46,14 +50,16 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         self : object
         """
-        X = self._validate(X, reset=True)
-        self._check_parameters()
         with blas_threads(self.n_jobs):
-            return self._store_spectrum(self._build(X), X)
+            rows = self._validate(X, reset=True, minimum=2)
+            self._check_parameters()
+            self._seeds = _draw_seeds(self.random_state)
+            return self._store_spectrum(self._build(rows, X), rows)
 
     @available_if(_fits_in_chunks)
+    @keeps_state_on_failure
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to one more chunk of rows; the spectrum is that of all chunks seen so far.
+        """Fit to one more chunk of rows: those of `fit` or `partial_fit` before count as well.
 
         Parameters
         ----------
@@ -65,48 +71,40 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         self : object
         """
-        first = not hasattr(self, "_builder")
-        X = self._validate(X, reset=first, minimum=2 if first else 1)
-        self._check_parameters()
         with blas_threads(self.n_jobs):
+            first = not hasattr(self, "_builder")
+            rows = self._validate(X, reset=first, minimum=2 if first else 1)
+            self._check_parameters()
             if first:
-                self._builder = self._new_builder()
-            return self._store_spectrum(self._builder.add(X).spectrum(), X)
+                self._seeds = _draw_seeds(self.random_state)
+            # A copy goes on, so that a chunk that fails has not been counted.
+            builder = self._new_builder() if first else self._builder.copy()
+            self._builder = builder.add(rows)
+            return self._store_spectrum(builder.spectrum(), rows)
 
-    def _build(self, X: Any) -> Spectrum:
+    def _build(self, rows: Any, given: Any) -> Spectrum:
         kernel = as_kernel(self.kernel)
-        if isinstance(kernel, OperatorKernel):
-            self._seeds = _draw_seeds(self.random_state)
-            return spectrum_from_operator(kernel.operator(X), min(self.rank, self._directions()))
-        self._builder = self._new_builder()
-        return self._builder.add(X).spectrum()
+        if kernel.is_pointwise:
+            self._builder = self._new_builder().add(rows)
+            return self._builder.spectrum()
+        # An operator's eigenvectors are found one by one: no more than are read.
+        return spectrum_of(own_rows(rows, given), kernel, landmarks=self.rank, directions=self._directions())
 
     def _new_builder(self) -> SpectrumBuilder:
-        self._seeds = _draw_seeds(self.random_state)
-        return SpectrumBuilder(as_kernel(self.kernel), self.feature_map, self.rank, self._seeds[0])
+        return SpectrumBuilder(as_kernel(self.kernel), self.feature_map, self.rank, self.rank, self._seeds[0])
 
     def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
-        self.spectrum_ = spectrum
-        self.eigenvalues_ = spectrum.eigenvalues
-        return self._solve(X)
-
-    def _solve(self, X: Any) -> Self:
-        """Fit what comes after the spectrum."""
+        """Store the spectrum and what is made of it; `X` holds the rows given last."""
         raise NotImplementedError
 
     def _directions(self) -> int:
-        """Return how many directions `_solve` reads; an operator's eigenvectors are found one by one."""
+        """Return how many directions are read."""
         raise NotImplementedError
 
     def _validate(self, X: Any, *, reset: bool, minimum: int = 1) -> Any:
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=False if self._is_precomputed() else "csr",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=2 if reset else minimum,
-        )
+        kernel = as_kernel(self.kernel)
+        rows = check_rows(self, X, reset=reset, minimum=minimum)
+        return as_dense(rows) if kernel.is_pointwise and kernel.takes_precomputed else rows
 
     def _validate_fitted(self, X: Any) -> Any:
         check_is_fitted(self, "spectrum_")
@@ -114,31 +112,46 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _check_parameters(self) -> None:
         check_count("rank", self.rank)
-        if isinstance(self.feature_map, str):
-            check_choice("feature_map", self.feature_map, FEATURE_MAPS)
-        if self._is_precomputed() and self.feature_map not in ("auto", "exact"):
+        kernel, features = as_kernel(self.kernel), self.feature_map
+        if isinstance(features, str):
+            check_choice("feature_map", features, FEATURE_MAPS)
+        elif not (hasattr(features, "transform") and hasattr(features, "metric")):
+            raise TypeError(
+                f"feature_map must be one of {', '.join(map(repr, FEATURE_MAPS))} or features of polyfold.kernels, got "
+                f"{features!r}."
+            )
+        if kernel.takes_precomputed and features not in ("auto", "exact"):
             raise ValueError(
-                f"feature_map must be 'auto' or 'exact' with kernel='precomputed', got {self.feature_map!r}; "
+                f"feature_map must be 'auto' or 'exact' with kernel='precomputed', got {features!r}; "
                 "pass the data and a kernel to approximate."
             )
 
     def _check_incremental(self) -> bool:
-        if self._is_precomputed() or isinstance(as_kernel(self.kernel), OperatorKernel):
+        kernel = as_kernel(self.kernel)
+        if kernel.takes_precomputed or not kernel.is_pointwise:
             raise AttributeError(
                 f"partial_fit needs a kernel that is a function of two points, got kernel={self.kernel!r}; "
                 "use fit, or a kernel such as 'rbf'."
             )
         return True
 
-    def _is_precomputed(self) -> bool:
-        return self.kernel == "precomputed" if isinstance(self.kernel, str) else isinstance(self.kernel, Precomputed)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self._is_precomputed()
-        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = takes_precomputed(self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def warn_of_empty_columns(n_components: int, n_directions: int) -> None:
+    """Warn where a kernel has fewer directions than columns were asked for."""
+    if n_directions < n_components:
+        warnings.warn(
+            f"n_components={n_components} is more than the {n_directions} directions of the centred kernel; the "
+            "columns beyond them are zero. Lower n_components, or check the data for constant or repeated rows.",
+            DegenerateDataWarning,
+            stacklevel=4,
+        )
 
 
 def _draw_seeds(random_state: Any) -> tuple[int, int]:

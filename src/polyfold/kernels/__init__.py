@@ -1,21 +1,19 @@
-"""Data to kernel: functions of two points, matrices of all points, and their features."""
+"""Data to kernel: functions of two points, operators on all points, and their features."""
 
-from polyfold.kernels._base import Kernel, KernelOperator, OperatorKernel
-from polyfold.kernels._diffusion import DiffusionMaps
-from polyfold.kernels._graph import FactorOperator, GraphOperator, factor_fill, is_cheap_to_invert, linear_operator
-from polyfold.kernels._hessian_lle import HessianLLE
-from polyfold.kernels._isomap import Isomap
-from polyfold.kernels._laplacian_eigenmaps import LaplacianEigenmaps, intrinsic_dimension
-from polyfold.kernels._lle import LocallyLinear
-from polyfold.kernels._ltsa import TangentAlignment
-from polyfold.kernels._maps import (
+from polyfold.kernels._base import (
     FourierFeatures,
+    GraphKernel,
     IdentityFeatures,
+    Kernel,
     KernelColumns,
     PointFeatures,
     fourier_features,
 )
-from polyfold.kernels._neighbors import Neighborhoods, find_neighbors
+from polyfold.kernels._hessian_lle import HessianLLE
+from polyfold.kernels._isomap import Isomap
+from polyfold.kernels._lle import LocallyLinear
+from polyfold.kernels._ltsa import TangentAlignment
+from polyfold.kernels._operator import Extension, Operator, feature_operator
 from polyfold.kernels._pointwise import (
     CallableKernel,
     Cosine,
@@ -23,44 +21,41 @@ from polyfold.kernels._pointwise import (
     Laplacian,
     Linear,
     Polynomial,
+    Precomputed,
     mean_distance_gamma,
 )
-from polyfold.kernels._precomputed import Precomputed, check_positive_semidefinite, check_symmetric_kernel
-from polyfold.kernels._registry import KERNELS, as_kernel
+from polyfold.kernels._registry import KERNELS, as_kernel, takes_precomputed
+from polyfold.kernels._shared_centers import SharedCenters
+from polyfold.kernels._walks import DiffusionMaps, LaplacianEigenmaps, intrinsic_dimension
 
 __all__ = [
     "KERNELS",
     "CallableKernel",
     "Cosine",
     "DiffusionMaps",
-    "FactorOperator",
+    "Extension",
     "FourierFeatures",
     "Gaussian",
-    "GraphOperator",
+    "GraphKernel",
     "HessianLLE",
     "IdentityFeatures",
     "Isomap",
     "Kernel",
     "KernelColumns",
-    "KernelOperator",
     "Laplacian",
     "LaplacianEigenmaps",
     "Linear",
     "LocallyLinear",
-    "Neighborhoods",
-    "OperatorKernel",
+    "Operator",
     "PointFeatures",
     "Polynomial",
     "Precomputed",
+    "SharedCenters",
     "TangentAlignment",
     "as_kernel",
-    "check_positive_semidefinite",
-    "check_symmetric_kernel",
-    "factor_fill",
-    "find_neighbors",
+    "feature_operator",
     "fourier_features",
     "intrinsic_dimension",
-    "is_cheap_to_invert",
-    "linear_operator",
     "mean_distance_gamma",
+    "takes_precomputed",
 ]

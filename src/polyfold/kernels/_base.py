@@ -1,17 +1,56 @@
-"""What a kernel is: a function of two points, or a matrix that depends on all of the data."""
+"""What a kernel is, and the raw features of a point from which every spectrum is a linear read-out.
+
+A kernel is a function of two points (`Kernel`) or a matrix that depends on all of the data (`GraphKernel`). Both say
+what they can by attributes, so that nobody has to ask for their type.
+
+Features come with a `metric`, A with A A' the inverse of their own inner products, so that ψ(x) = A' features(x) has
+ψ(x)·ψ(y) ≈ k(x, y).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils.extmath import safe_sparse_dot
 
-__all__ = ["Kernel", "KernelOperator", "OperatorKernel"]
+from polyfold._linalg import inverse_square_root
+from polyfold.kernels._operator import Operator
+
+__all__ = [
+    "FourierFeatures",
+    "GraphKernel",
+    "IdentityFeatures",
+    "Kernel",
+    "KernelColumns",
+    "PointFeatures",
+    "as_float",
+    "fourier_features",
+]
+
+# Share of the largest entry by which a given kernel may differ from its mirror image.
+_SYMMETRY = 1e-6
+
+
+class PointFeatures(Protocol):
+    """Features of old and new points, and the metric that turns them into an empirical kernel map."""
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        ...
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of the rows of `X`, shape (n, width)."""
+        ...
+
+    def metric(self) -> NDArray | None:
+        """Return A of shape (width, r), or None for the identity."""
+        ...
 
 
 class Kernel(BaseEstimator, ABC):
@@ -19,6 +58,11 @@ class Kernel(BaseEstimator, ABC):
 
     Subclasses store parameters in ``__init__`` and fill data-dependent defaults in ``_resolve``.
     """
+
+    is_pointwise: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = False  # whether the point itself is its feature
+    takes_precomputed: bool = False  # whether `X` holds kernel values, pairs of points
+    given_as: ClassVar[str] = ""  # how the user gave the values, which are then checked; empty for our own functions
 
     def resolve(self, X: Any) -> Self:
         """Return a copy whose data-dependent defaults (such as γ) are taken from `X`."""
@@ -33,30 +77,143 @@ class Kernel(BaseEstimator, ABC):
     def __call__(self, X: Any, Y: Any) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
 
+    def matrix(self, X: Any) -> NDArray:
+        """Return the values of all pairs of rows of `X` in double precision, exactly symmetric, shape (n, n)."""
+        K = np.asarray(self(X, X), dtype=np.float64)
+        if not np.isfinite(K).all():
+            raise ValueError(
+                f"kernel must have finite values, got {K[~np.isfinite(K)][0]} from {self!r}; scale X, or change the "
+                "kernel."
+            )
+        if self.given_as:
+            _check_symmetric(K, self.given_as)
+        return (K + K.T) / 2
 
-@dataclass(frozen=True)
-class KernelOperator:
-    """A symmetric N × N kernel that depends on all of the data, and its rows for new points.
+    def check_spectrum(self, lowest: float, highest: float, dtype: Any) -> None:
+        """Raise where given values have an eigenvalue that is negative beyond the rounding of `dtype`."""
+        if self.given_as and lowest < -(1e-4 if dtype == np.float32 else 1e-7) * highest:
+            raise ValueError(
+                f"{self.given_as} kernel must be positive semi-definite, got eigenvalue {lowest:.3g} beside the "
+                f"largest, {highest:.3g}; clip its negative eigenvalues, or pass a kernel such as "
+                "polyfold.kernels.Gaussian()."
+            )
 
-    `matrix` is to be maximised: methods that minimise are flipped to λ_max I - K before they come here.
-    """
+    def columns(self, X: Any) -> PointFeatures:
+        """Return the features k(x, row) of any point x, for the rows of `X`."""
+        return KernelColumns(self, X)
 
-    matrix: Any  # (N, N) ndarray, sparse matrix or LinearOperator
-    rows: Callable[[Any], Any]  # X_new -> (n, N) dense or sparse rows k(x, x_j)
-    trivial: NDArray | None = None  # (N, c) eigenvectors that carry no information, such as √degree
+    def frequencies(self, n_features: int, count: int, rng: np.random.RandomState) -> NDArray:
+        """Draw from the spectral measure of a shift-invariant kernel, shape (n_features, count)."""
+        raise ValueError(
+            f"feature_map='fourier' needs a shift-invariant kernel (Gaussian or Laplacian), got {self!r}; "
+            "use feature_map='nystroem'."
+        )
+
+
+class GraphKernel(BaseEstimator, ABC):
+    """A kernel known only as an operator on its training points, built from their neighbourhoods."""
+
+    is_pointwise: ClassVar[bool] = False
+
+    neighbors: Any
+    n_neighbors: int | None
+    n_jobs: int | None
 
     @property
-    def n_samples(self) -> int:
-        """Number of points the kernel was built from."""
-        return self.matrix.shape[0]
-
-
-class OperatorKernel(BaseEstimator, ABC):
-    """A kernel known only as a matrix on its training points: graph kernels, bootstrap networks."""
+    def takes_precomputed(self) -> bool:
+        """Whether `X` holds distances, pairs of points."""
+        return isinstance(self.neighbors, str) and self.neighbors == "precomputed"
 
     @abstractmethod
-    def operator(self, X: Any) -> KernelOperator:
-        """Build the matrix from `X`."""
+    def operator_on(self, X: Any) -> Operator:
+        """Build the operator from the rows of `X`."""
+
+
+@dataclass(frozen=True)
+class KernelColumns:
+    """k(x, landmark) for every landmark: the Nyström features [Williams2001]_."""
+
+    kernel: Kernel
+    landmarks: Any  # (R, D) dense or sparse
+
+    @property
+    def width(self) -> int:
+        """Number of landmarks."""
+        return self.landmarks.shape[0]
+
+    def transform(self, X: Any) -> NDArray:
+        """Return k(x, landmark), shape (n, R)."""
+        return self.kernel(X, self.landmarks)
+
+    def metric(self) -> NDArray:
+        """Return A with A A' = pinv(K) over the landmarks, computed in double precision."""
+        # Below the cut the features carry only rounding: of the kernel values (single precision) or of eigh.
+        single = self.landmarks.dtype == np.float32
+        cut = 4 * np.finfo(np.float32).eps if single else self.width * np.finfo(np.float64).eps
+        K = self.kernel.matrix(self.landmarks.astype(np.float64))
+        A, lowest, highest = inverse_square_root(K, cut=float(cut))
+        self.kernel.check_spectrum(lowest, highest, self.landmarks.dtype)
+        return A
+
+
+@dataclass(frozen=True)
+class FourierFeatures:
+    """√(2/R) (cos w·x, sin w·x): random features whose products average to a shift-invariant kernel [Rahimi2007]_.
+
+    In pairs, not as cosines with a random phase: every product then depends on x − y alone, wherever the origin is.
+    """
+
+    frequencies: NDArray  # (D, R/2)
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return 2 * self.frequencies.shape[1]
+
+    def transform(self, X: Any) -> NDArray:
+        """Return the features, shape (n, R)."""
+        X, pairs = as_float(X), self.frequencies.shape[1]
+        angles = safe_sparse_dot(X, self.frequencies.astype(X.dtype, copy=False), dense_output=True)
+        out = np.empty((X.shape[0], self.width), dtype=X.dtype)
+        np.cos(angles, out=out[:, :pairs])
+        np.sin(angles, out=out[:, pairs:])
+        out *= np.sqrt(1 / pairs)
+        return out
+
+    def metric(self) -> None:
+        """Return None: the features are already an empirical kernel map."""
+
+
+@dataclass(frozen=True)
+class IdentityFeatures:
+    """The point itself: the exact features of the linear kernel."""
+
+    width: int
+
+    def transform(self, X: Any) -> Any:
+        """Return `X` unchanged."""
+        return as_float(X)
+
+    def metric(self) -> None:
+        """Return None: the features are already an empirical kernel map."""
+
+
+def fourier_features(kernel: Kernel, n_features: int, count: int, rng: np.random.RandomState) -> FourierFeatures:
+    """Draw `count` features, rounded up to an even number, of a resolved kernel."""
+    return FourierFeatures(kernel.frequencies(n_features, (count + 1) // 2, rng))
+
+
+def _check_symmetric(K: NDArray, given_as: str) -> None:
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"{given_as} kernel must be square, got shape {K.shape}; pass k(x_i, x_j) for all pairs of training points."
+        )
+    gap, scale = float(np.abs(K - K.T).max()), float(np.abs(K).max())
+    if gap > _SYMMETRY * scale:
+        raise ValueError(
+            f"{given_as} kernel must be symmetric, got entries that differ from their mirror image by up to {gap:.3g} "
+            f"(largest entry {scale:.3g}); pass (K + K.T) / 2 if that is what you mean."
+        )
 
 
 def as_float(X: Any) -> Any:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components, dijkstra
 from sklearn.neighbors import NearestNeighbors
 
-from polyfold.kernels._neighbors import Neighborhoods
+from polyfold.neighbors import Neighborhoods
 
 __all__ = ["geodesics_in_dense_parts", "joined"]
 

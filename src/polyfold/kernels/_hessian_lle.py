@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._validation import check_count
-from polyfold.kernels._base import OperatorKernel
-from polyfold.kernels._graph import (
-    GraphOperator,
+from polyfold.kernels._base import GraphKernel
+from polyfold.kernels._operator import (
+    Operator,
     component_labels,
     minimiser,
     neighborhoods,
@@ -24,7 +24,7 @@ __all__ = ["HessianLLE"]
 _SMALL_SUM = 1e-4
 
 
-class HessianLLE(OperatorKernel):
+class HessianLLE(GraphKernel):
     r"""Coordinates whose second derivatives vanish in every tangent space (Hessian LLE), flipped.
 
     .. math:: \min_f \sum_i \big\|H_i f_{N(i)}\big\|^2
@@ -54,7 +54,7 @@ class HessianLLE(OperatorKernel):
     >>> import numpy as np
     >>> from polyfold.kernels import HessianLLE
     >>> X = np.random.RandomState(0).rand(50, 3)
-    >>> HessianLLE(n_neighbors=10).operator(X).matrix.shape
+    >>> HessianLLE(n_neighbors=10).operator_on(X).matrix.shape
     (50, 50)
     """
 
@@ -71,11 +71,12 @@ class HessianLLE(OperatorKernel):
         self.neighbors = neighbors
         self.n_jobs = n_jobs
 
-    def operator(self, X: Any) -> GraphOperator:
+    def operator_on(self, X: Any) -> Operator:
         """Build the flipped Hessian functional from the neighbourhoods of `X`."""
         X = require_points(self, X)
         d = check_count("n_directions", self.n_directions)
-        near = neighborhoods(self, X, default=max(tangent_neighbors(X.shape[0]), d * (d + 3) // 2 + 6))
+        default = max(tangent_neighbors(X.shape[0]), d * (d + 3) // 2 + 6)
+        X, near, row_points = neighborhoods(self, X, default=default)
         check_count(
             "n_neighbors", near.n_neighbors, minimum=d * (d + 3) // 2 + 1, hint=f"n_directions={d} needs that many"
         )
@@ -83,7 +84,7 @@ class HessianLLE(OperatorKernel):
         H = _hessians(U)
         components = component_labels(near.graph(), what="HessianLLE")
         cost = assemble(near.indices, H @ H.transpose(0, 2, 1))
-        return minimiser(cost, TangentPlanes(X, near, d, components), components)
+        return minimiser(cost, TangentPlanes(X, near, d, components), components, near, row_points)
 
 
 def _hessians(U: NDArray) -> NDArray:

@@ -13,10 +13,10 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from polyfold._linalg import eigh_descending
 from polyfold._validation import check_choice, check_count
 from polyfold.exceptions import GraphWarning
-from polyfold.kernels._base import KernelOperator, OperatorKernel
+from polyfold.kernels._base import GraphKernel
 from polyfold.kernels._geodesics import geodesics_in_dense_parts, joined
-from polyfold.kernels._graph import FactorOperator, match_training, neighborhoods, require_points
-from polyfold.kernels._neighbors import Neighborhoods
+from polyfold.kernels._operator import Extension, Operator, match_training, neighborhoods, require_points
+from polyfold.neighbors import Neighborhoods
 
 __all__ = ["Isomap"]
 
@@ -26,7 +26,7 @@ _LANDMARKS = 1000
 _CUT = 1e-3
 
 
-class Isomap(OperatorKernel):
+class Isomap(GraphKernel):
     r"""Geodesic distances on a neighbour graph, as inner products.
 
     .. math:: K = -\tfrac12 \, [\delta_G(x_i, x_j)^2]_{ij} \quad \text{on mean-zero vectors}
@@ -60,7 +60,7 @@ class Isomap(OperatorKernel):
     >>> import numpy as np
     >>> from polyfold.kernels import Isomap
     >>> X = np.random.RandomState(0).rand(50, 2)
-    >>> Isomap(n_neighbors=8).operator(X).matrix.shape
+    >>> Isomap(n_neighbors=8).operator_on(X).matrix.shape
     (50, 50)
     """
 
@@ -81,17 +81,20 @@ class Isomap(OperatorKernel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def operator(self, X: Any) -> KernelOperator:
+    def operator_on(self, X: Any) -> Operator:
         """Build the kernel of geodesic distances between the rows of `X`."""
         check_choice("shortcuts", self.shortcuts, ("keep", "avoid"))
-        near = neighborhoods(self, X, default=10 if self.shortcuts == "keep" else 15)
+        X, near, row_points = neighborhoods(self, X, default=10 if self.shortcuts == "keep" else 15)
         landmarks = self._landmarks(near.n_samples)
-        squared = self._geodesics(near, X, landmarks).T ** 2
-        rows = GeodesicRows(near, np.sqrt(squared))
+        geodesics = self._geodesics(near, X, landmarks).T
+        squared, weights = geodesics**2, np.ones(near.n_samples)
+        shared: dict[str, Any] = {"has_units": True, "near": near, "row_points": row_points}
         if len(landmarks) == near.n_samples:
-            return KernelOperator(matrix=-0.25 * (squared + squared.T), rows=rows)
-        scaling = LandmarkScaling.of(squared[landmarks], rows)
-        return FactorOperator.of(scaling.project(-0.5 * squared), scaling)
+            K = -0.25 * (squared + squared.T)
+            return Operator(GeodesicExtension(near, geodesics), weights, matrix=K, **shared)
+        scaling = LandmarkScaling.of(squared[landmarks])
+        factor = scaling.project(-0.5 * squared)
+        return Operator(GeodesicExtension(near, geodesics, scaling, factor), weights, factor=factor, **shared)
 
     def _geodesics(self, near: Neighborhoods, X: Any, landmarks: NDArray) -> NDArray:
         if self.shortcuts == "avoid":
@@ -115,7 +118,7 @@ class Isomap(OperatorKernel):
         count, labels = connected_components(graph, directed=False)
         if count == 1:
             return graph
-        if isinstance(self.neighbors, str) and self.neighbors == "precomputed":
+        if self.takes_precomputed:
             raise ValueError(f"the neighbour graph has {count} components, Isomap needs one; raise n_neighbors.")
         warnings.warn(
             f"the neighbour graph of Isomap has {count} components; they are joined by their shortest edges. "
@@ -127,22 +130,29 @@ class Isomap(OperatorKernel):
 
 
 @dataclass(frozen=True)
-class GeodesicRows:
-    """−½ δ²(x, landmark) for new points, through their nearest training points."""
+class GeodesicExtension:
+    """−½ δ²(x, landmark) of new points, through their nearest training points, as kernel values."""
 
     near: Neighborhoods
     geodesics: NDArray  # (N, m)
+    scaling: LandmarkScaling | None = None
+    factor: NDArray | None = None
 
-    def __call__(self, X: Any) -> NDArray:
-        """Return rows of shape (n, m)."""
-        distances, indices = self.near.query(X, self.near.n_neighbors)
+    def __call__(self, X: Any) -> Extension:
+        """Find the paths of the rows of `X`; training points keep the coordinates they have."""
+        distances, indices = self.near.query(X, self.near.n_neighbors + 1)
+        rows = self._rows(distances[:, : self.near.n_neighbors], indices[:, : self.near.n_neighbors])
+        matches = match_training(distances, indices)
+        if self.scaling is None or self.factor is None:
+            return Extension.of_kernel(lambda F: rows @ F, len(rows), matches)
+        features, factor = self.scaling.project(rows), self.factor
+        return Extension.of_kernel(lambda F: features @ (factor.T @ F), len(rows), matches)
+
+    def _rows(self, distances: NDArray, indices: NDArray) -> NDArray:
         shortest = np.full((len(indices), self.geodesics.shape[1]), np.inf)
         for column in range(indices.shape[1]):
             through = distances[:, column, None] + self.geodesics[indices[:, column]]
             np.minimum(shortest, through, out=shortest)
-        # Where shortcuts are avoided, a training point must not take one because it comes again.
-        matches = match_training(distances, indices)
-        shortest[matches >= 0] = self.geodesics[matches[matches >= 0]]
         return -0.5 * shortest**2
 
 
@@ -152,21 +162,16 @@ class LandmarkScaling:
 
     mean: NDArray
     readout: NDArray
-    rows: GeodesicRows
 
     @classmethod
-    def of(cls, squared: NDArray, rows: GeodesicRows) -> LandmarkScaling:
+    def of(cls, squared: NDArray) -> LandmarkScaling:
         """Scale the landmarks from their squared distances (m, m)."""
         K = -0.25 * (squared + squared.T)
         mean = K.mean(axis=0)
         d, U = eigh_descending(K - mean - mean[:, None] + mean.mean())
         keep = d > _CUT * d[0]
-        return cls(mean, U[:, keep] / np.sqrt(d[keep]), rows)
+        return cls(mean, U[:, keep] / np.sqrt(d[keep]))
 
     def project(self, raw: NDArray) -> NDArray:
         """Coordinates from −½ δ² to the landmarks."""
         return (raw - self.mean) @ self.readout
-
-    def __call__(self, X: Any) -> NDArray:
-        """Coordinates of new points."""
-        return self.project(self.rows(X))

@@ -9,25 +9,26 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from polyfold._linalg import row_blocks
+from polyfold._linalg import as_dense, row_blocks
 from polyfold._validation import check_real
-from polyfold.kernels._base import OperatorKernel
-from polyfold.kernels._graph import (
+from polyfold.kernels._base import GraphKernel
+from polyfold.kernels._operator import (
     Extension,
-    GraphOperator,
+    Operator,
     component_labels,
     interpolation,
     match_training,
     minimiser,
     neighborhoods,
     require_points,
+    sparse_rows,
 )
-from polyfold.kernels._neighbors import Neighborhoods
+from polyfold.neighbors import Neighborhoods
 
 __all__ = ["LocallyLinear", "barycentric_weights"]
 
 
-class LocallyLinear(OperatorKernel):
+class LocallyLinear(GraphKernel):
     r"""Points as weighted means of their neighbours, flipped.
 
     .. math:: \min_f \sum_i \Big(f_i - \sum_j W_{ij} f_j\Big)^2, \quad
@@ -52,7 +53,7 @@ class LocallyLinear(OperatorKernel):
     >>> import numpy as np
     >>> from polyfold.kernels import LocallyLinear
     >>> X = np.random.RandomState(0).rand(50, 2)
-    >>> LocallyLinear(n_neighbors=8).operator(X).matrix.shape
+    >>> LocallyLinear(n_neighbors=8).operator_on(X).matrix.shape
     (50, 50)
     """
 
@@ -69,17 +70,16 @@ class LocallyLinear(OperatorKernel):
         self.neighbors = neighbors
         self.n_jobs = n_jobs
 
-    def operator(self, X: Any) -> GraphOperator:
+    def operator_on(self, X: Any) -> Operator:
         """Build λ_max I − (I − W)ᵀ(I − W) from the neighbourhoods of `X`."""
         X = require_points(self, X)
         reg = check_real("reg", self.reg, minimum=0)
-        near = neighborhoods(self, X)
-        weights = barycentric_weights(X, X, near.indices, reg)
-        n, k = near.indices.shape
-        W = sp.csr_array((weights.ravel(), near.indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
-        R = sp.csr_array(sp.eye_array(n, format="csr") - W)
+        X, near, row_points = neighborhoods(self, X)
+        W = sparse_rows(barycentric_weights(X, X, near.indices, reg), near.indices, near.n_samples)
+        R = sp.csr_array(sp.eye_array(near.n_samples, format="csr") - W)
         components = component_labels(near.graph(), what="LocallyLinear")
-        return minimiser(sp.csr_array(R.T @ R), Barycentric(X, near, reg, components), components)
+        extend = Barycentric(X, near, reg, components)
+        return minimiser(sp.csr_array(R.T @ R), extend, components, near, row_points)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Barycentric:
         distances, indices = self.near.query(X, self.near.n_neighbors + 1)
         matches = match_training(distances, indices)
         indices = indices[:, : self.near.n_neighbors]
-        weights = barycentric_weights(np.asarray(X), self.points, indices, self.reg)
+        weights = barycentric_weights(as_dense(X), self.points, indices, self.reg)
         return interpolation(indices, weights, matches, self.components)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from polyfold._validation import check_count
-from polyfold.kernels._base import OperatorKernel
-from polyfold.kernels._graph import (
-    GraphOperator,
+from polyfold.kernels._base import GraphKernel
+from polyfold.kernels._operator import (
+    Operator,
     component_labels,
     minimiser,
     neighborhoods,
@@ -20,7 +20,7 @@ from polyfold.kernels._tangent import TangentPlanes, assemble, tangent_bases, ta
 __all__ = ["TangentAlignment"]
 
 
-class TangentAlignment(OperatorKernel):
+class TangentAlignment(GraphKernel):
     r"""Coordinates that are affine in every tangent space (LTSA), flipped.
 
     .. math:: \min_f \sum_i \big\|(I - G_i G_i^T) f_{N(i)}\big\|^2, \quad
@@ -45,7 +45,7 @@ class TangentAlignment(OperatorKernel):
     >>> import numpy as np
     >>> from polyfold.kernels import TangentAlignment
     >>> X = np.random.RandomState(0).rand(50, 3)
-    >>> TangentAlignment(n_neighbors=8).operator(X).matrix.shape
+    >>> TangentAlignment(n_neighbors=8).operator_on(X).matrix.shape
     (50, 50)
     """
 
@@ -62,13 +62,14 @@ class TangentAlignment(OperatorKernel):
         self.neighbors = neighbors
         self.n_jobs = n_jobs
 
-    def operator(self, X: Any) -> GraphOperator:
+    def operator_on(self, X: Any) -> Operator:
         """Build the flipped alignment matrix from the neighbourhoods of `X`."""
         X = require_points(self, X)
-        near = neighborhoods(self, X, default=tangent_neighbors(X.shape[0]))
+        X, near, row_points = neighborhoods(self, X, default=tangent_neighbors(X.shape[0]))
         k = near.n_neighbors
         d = check_count("n_directions", self.n_directions, maximum=k - 1, hint="raise n_neighbors")
         U, _ = tangent_bases(X, near.indices, d)
         blocks = np.eye(k) - 1.0 / k - U @ U.transpose(0, 2, 1)
         components = component_labels(near.graph(), what="TangentAlignment")
-        return minimiser(assemble(near.indices, blocks), TangentPlanes(X, near, d, components), components)
+        extend = TangentPlanes(X, near, d, components)
+        return minimiser(assemble(near.indices, blocks), extend, components, near, row_points)

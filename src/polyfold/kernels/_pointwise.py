@@ -7,23 +7,33 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.preprocessing import normalize
-from sklearn.utils.extmath import row_norms, safe_sparse_dot
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from polyfold._linalg import row_blocks, shifted_products
+from polyfold._linalg import inner_products, row_blocks, shifted_products
 from polyfold._validation import check_count, check_real
 from polyfold.exceptions import DegenerateDataWarning
-from polyfold.kernels._base import Kernel, as_float
+from polyfold.kernels._base import IdentityFeatures, Kernel, PointFeatures, as_float
 
-__all__ = ["CallableKernel", "Cosine", "Gaussian", "Laplacian", "Linear", "Polynomial", "mean_distance_gamma"]
+__all__ = [
+    "CallableKernel",
+    "Cosine",
+    "Gaussian",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "Precomputed",
+    "mean_distance_gamma",
+]
 
 
 def total_variance(X: Any) -> float:
     """Sum of the variances of the columns."""
-    if hasattr(X, "tocsr"):
+    if sp.issparse(X):
         return float(mean_variance_axis(X.tocsr(), axis=0)[1].sum())
     mean = X.mean(axis=0, dtype=np.float64).astype(as_float(X[:0]).dtype)
     blocks = row_blocks(*X.shape)
@@ -82,6 +92,10 @@ class Gaussian(Kernel):
         out = shifted_products(as_float(X), as_float(Y), self.gamma_)
         return np.exp(out, out=out)
 
+    def frequencies(self, n_features: int, count: int, rng: np.random.RandomState) -> NDArray:
+        """Draw from the normal distribution of a Gaussian kernel's frequencies, shape (n_features, count)."""
+        return rng.normal(scale=np.sqrt(2 * self.gamma_), size=(n_features, count))
+
 
 class Laplacian(Kernel):
     """The Laplacian kernel exp(-γ‖x - y‖₁).
@@ -109,13 +123,19 @@ class Laplacian(Kernel):
         out *= -self.gamma_
         return np.exp(out, out=out)
 
+    def frequencies(self, n_features: int, count: int, rng: np.random.RandomState) -> NDArray:
+        """Draw from the Cauchy distribution of a Laplacian kernel's frequencies, shape (n_features, count)."""
+        return self.gamma_ * rng.standard_cauchy(size=(n_features, count))
+
 
 class Linear(Kernel):
     """The linear kernel x·y: modules of ordinary PCA."""
 
+    is_linear = True
+
     def __call__(self, X: Any, Y: Any) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
-        return safe_sparse_dot(as_float(X), as_float(Y).T, dense_output=True)
+        return inner_products(as_float(X), as_float(Y))
 
 
 class Polynomial(Kernel):
@@ -142,10 +162,11 @@ class Polynomial(Kernel):
 
     def __call__(self, X: Any, Y: Any) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
-        out = safe_sparse_dot(as_float(X), as_float(Y).T, dense_output=True)
+        out = inner_products(as_float(X), as_float(Y))
         out *= self.gamma_
         out += self.coef0
-        return np.power(out, self.degree, out=out)
+        with np.errstate(over="ignore"):  # the sums are checked to be finite
+            return np.power(out, self.degree, out=out)
 
 
 class Cosine(Kernel):
@@ -153,7 +174,7 @@ class Cosine(Kernel):
 
     def __call__(self, X: Any, Y: Any) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
-        return safe_sparse_dot(normalize(as_float(X)), normalize(as_float(Y)).T, dense_output=True)
+        return inner_products(normalize(as_float(X)), normalize(as_float(Y)))
 
 
 class CallableKernel(Kernel):
@@ -164,6 +185,8 @@ class CallableKernel(Kernel):
     function : callable
         ``function(X, Y) -> array of shape (n, m)``.
     """
+
+    given_as = "a callable"
 
     def __init__(self, function: Callable[[Any, Any], NDArray]):
         self.function = function
@@ -176,7 +199,27 @@ class CallableKernel(Kernel):
                 f"kernel must return an array of shape (n, m)={(X.shape[0], Y.shape[0])}, got {out.shape}; "
                 "a callable kernel takes two matrices of rows, not two single points."
             )
+        if not np.isfinite(out).all():
+            raise ValueError(
+                f"a callable kernel must return finite values, got {out[~np.isfinite(out)][0]}; check the function for "
+                "overflow and division by zero."
+            )
         return as_float(out)
+
+
+class Precomputed(Kernel):
+    """A given kernel matrix: `fit` takes K of shape (n, n), `transform` rows k(x_new, x_train)."""
+
+    takes_precomputed = True
+    given_as = "a precomputed"
+
+    def columns(self, X: Any) -> PointFeatures:
+        """Return the features of a point: its values with the training points, as given."""
+        return IdentityFeatures(X.shape[0])
+
+    def __call__(self, X: Any, Y: Any) -> NDArray:
+        """Return the given values: `X` already holds them, `Y` is not looked at."""
+        return as_float(X)
 
 
 def _check_gamma(gamma: float | None, X: Any) -> float:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from polyfold.kernels._base import Kernel, OperatorKernel
-from polyfold.kernels._diffusion import DiffusionMaps
+from polyfold.kernels._base import GraphKernel, Kernel
 from polyfold.kernels._hessian_lle import HessianLLE
 from polyfold.kernels._isomap import Isomap
-from polyfold.kernels._laplacian_eigenmaps import LaplacianEigenmaps
 from polyfold.kernels._lle import LocallyLinear
 from polyfold.kernels._ltsa import TangentAlignment
-from polyfold.kernels._pointwise import CallableKernel, Cosine, Gaussian, Laplacian, Linear, Polynomial
-from polyfold.kernels._precomputed import Precomputed
+from polyfold.kernels._pointwise import CallableKernel, Cosine, Gaussian, Laplacian, Linear, Polynomial, Precomputed
+from polyfold.kernels._shared_centers import SharedCenters
+from polyfold.kernels._walks import DiffusionMaps, LaplacianEigenmaps
 
-__all__ = ["KERNELS", "as_kernel"]
+__all__ = ["KERNELS", "as_kernel", "takes_precomputed"]
 
-KERNELS: dict[str, type[Kernel] | type[OperatorKernel]] = {
+KERNELS: dict[str, type[Kernel] | type[GraphKernel]] = {
     "rbf": Gaussian,
     "gaussian": Gaussian,
     "laplacian": Laplacian,
@@ -24,6 +23,7 @@ KERNELS: dict[str, type[Kernel] | type[OperatorKernel]] = {
     "poly": Polynomial,
     "polynomial": Polynomial,
     "cosine": Cosine,
+    "shared_centers": SharedCenters,
     "precomputed": Precomputed,
     "laplacian_eigenmaps": LaplacianEigenmaps,
     "lle": LocallyLinear,
@@ -34,12 +34,19 @@ KERNELS: dict[str, type[Kernel] | type[OperatorKernel]] = {
 }
 
 
-def as_kernel(kernel: Any) -> Kernel | OperatorKernel:
+def as_kernel(kernel: Any, *, n_neighbors: int | None = None, n_jobs: int | None = None) -> Any:
     """Return the kernel object for a name, an object or a callable.
 
     Parameters
     ----------
-    kernel : str, Kernel, OperatorKernel or callable
+    kernel : str, Kernel, GraphKernel or callable
+    n_neighbors : int, default=None
+    n_jobs : int, default=None
+        Override the kernel's own parameters of these names where it has them.
+
+    Returns
+    -------
+    kernel : Kernel or GraphKernel
 
     Examples
     --------
@@ -47,10 +54,25 @@ def as_kernel(kernel: Any) -> Kernel | OperatorKernel:
     >>> as_kernel("rbf")
     Gaussian()
     """
-    if isinstance(kernel, Kernel | OperatorKernel):
+    found = _object_for(kernel)
+    wanted = {"n_neighbors": n_neighbors, "n_jobs": n_jobs}
+    known = found.get_params(deep=False)
+    changes = {name: value for name, value in wanted.items() if value is not None and name in known}
+    return type(found)(**{**known, **changes}) if changes else found
+
+
+def takes_precomputed(kernel: Any) -> bool:
+    """Whether `X` holds pairs of points, kernel values or distances, with what a user passed for a kernel."""
+    return kernel == "precomputed" if isinstance(kernel, str) else getattr(kernel, "takes_precomputed", False) is True
+
+
+def _object_for(kernel: Any) -> Kernel | GraphKernel:
+    if isinstance(kernel, Kernel | GraphKernel):
         return kernel
     if isinstance(kernel, str) and kernel in KERNELS:
         return KERNELS[kernel]()
+    if isinstance(kernel, type) and issubclass(kernel, Kernel | GraphKernel):
+        raise TypeError(f"kernel must be an object, got the class {kernel.__name__}; pass {kernel.__name__}().")
     if callable(kernel):
         function: Any = kernel
         return CallableKernel(function)

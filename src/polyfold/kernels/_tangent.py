@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from polyfold._linalg import row_blocks
-from polyfold.kernels._graph import Extension, interpolation, match_training
-from polyfold.kernels._neighbors import Neighborhoods
+from polyfold._linalg import as_dense, row_blocks
+from polyfold.kernels._operator import Extension, interpolation, match_training
+from polyfold.neighbors import Neighborhoods
 
 __all__ = ["TangentPlanes", "assemble", "tangent_bases", "tangent_neighbors"]
 
@@ -69,7 +69,7 @@ class TangentPlanes:
         distances, indices = self.near.query(X, self.near.n_neighbors + 1)
         matches = match_training(distances, indices)
         around = self.near.indices[indices[:, 0]]
-        return interpolation(around, self._planes(np.asarray(X), around), matches, self.components)
+        return interpolation(around, self._planes(as_dense(X), around), matches, self.components)
 
     def _planes(self, X: NDArray, around: NDArray) -> NDArray:
         n, k = around.shape

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import check_array
 
-from polyfold._linalg import row_blocks
+from polyfold._linalg import row_blocks, squared_distances
+from polyfold._regression import standard_position
+from polyfold.metrics._checks import check_numbers, check_same_length
 
 __all__ = ["distance_correlation", "module_correlation", "module_fidelity"]
 
@@ -20,8 +25,8 @@ def distance_correlation(X: ArrayLike, Y: ArrayLike) -> float:
 
     Parameters
     ----------
-    X : array-like of shape (n, p)
-    Y : array-like of shape (n, q)
+    X : array-like or sparse matrix of shape (n, p)
+    Y : array-like or sparse matrix of shape (n, q)
 
     Returns
     -------
@@ -40,13 +45,12 @@ def distance_correlation(X: ArrayLike, Y: ArrayLike) -> float:
     >>> round(distance_correlation(x, -3 * x), 6)
     1.0
     """
-    X, Y = _rows(X), _rows(Y)
-    if len(X) != len(Y):
-        raise ValueError(f"X and Y must describe the same points, got {len(X)} and {len(Y)} rows.")
+    X, Y = _rows("X", X), _rows("Y", Y)
+    check_same_length(X=X, Y=Y)
     xy, xx, yy, row_x, row_y = _moments(X, Y)
     covariance = _centred(xy, row_x, row_y)
     scale = np.sqrt(max(_centred(xx, row_x, row_x), 0) * max(_centred(yy, row_y, row_y), 0))
-    return float(np.sqrt(max(covariance, 0) / scale)) if scale > 0 else 0.0
+    return min(1.0, float(np.sqrt(max(covariance, 0) / scale))) if scale > 0 else 0.0
 
 
 def module_fidelity(modules: ArrayLike, X: ArrayLike) -> NDArray:
@@ -55,13 +59,15 @@ def module_fidelity(modules: ArrayLike, X: ArrayLike) -> NDArray:
     Parameters
     ----------
     modules : array-like of shape (n_modules, n, n_components)
-    X : array-like of shape (n, n_features)
+    X : array-like or sparse matrix of shape (n, n_features)
 
     Returns
     -------
     fidelity : ndarray of shape (n_modules,)
     """
-    return np.array([distance_correlation(Z, X) for Z in np.asarray(modules)])
+    modules, X = check_numbers("modules", modules, ndim=3), _rows("X", X)
+    check_same_length(modules=modules[0], X=X)
+    return np.array([distance_correlation(Z, X) for Z in modules])
 
 
 def module_correlation(modules: ArrayLike) -> float:
@@ -76,21 +82,31 @@ def module_correlation(modules: ArrayLike) -> float:
     correlation : float
         One where there is a single module.
     """
-    pairs = list(combinations(np.asarray(modules), 2))
+    pairs = list(combinations(check_numbers("modules", modules, ndim=3), 2))
     return float(np.mean([distance_correlation(a, b) for a, b in pairs])) if pairs else 1.0
 
 
-def _rows(X: ArrayLike) -> NDArray:
-    X = np.asarray(X, dtype=np.float64)
-    return X[:, None] if X.ndim == 1 else X
+def _rows(name: str, X: Any) -> Any:
+    """Rows in a unit of their own, dense ones about their mean: the correlation asks for neither."""
+    if sp.issparse(X):
+        X = sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name), copy=True)
+        X.sum_duplicates()
+        return X / (abs(X).max() or 1.0)
+    X = np.asarray(X)
+    X = check_numbers(name, X[:, None] if X.ndim == 1 else X)
+    return standard_position(X)[0]
 
 
-def _moments(X: NDArray, Y: NDArray) -> tuple[float, float, float, NDArray, NDArray]:
+def _distances(X: Any, rows: slice) -> NDArray:
+    return euclidean_distances(X[rows], X) if sp.issparse(X) else np.sqrt(squared_distances(X[rows], X))
+
+
+def _moments(X: Any, Y: Any) -> tuple[float, float, float, NDArray, NDArray]:
     """Means of products of distances, and mean distances per row."""
-    n = len(X)
+    n = X.shape[0]
     sums, row_x, row_y = np.zeros(3), np.empty(n), np.empty(n)
     for rows in row_blocks(n, n):
-        a, b = euclidean_distances(X[rows], X), euclidean_distances(Y[rows], Y)
+        a, b = _distances(X, rows), _distances(Y, rows)
         # A point's distance to itself comes out as rounding noise.
         own = np.arange(rows.start, rows.stop)
         a[own - rows.start, own] = b[own - rows.start, own] = 0

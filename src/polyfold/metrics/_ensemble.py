@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polyfold.metrics._checks import check_labels
+
 __all__ = ["EnsembleErrors", "ensemble_errors", "majority_vote"]
 
 
@@ -35,7 +37,7 @@ def majority_vote(predictions: ArrayLike) -> NDArray:
     >>> majority_vote([[0, 1, 2], [0, 2, 1], [1, 2, 0]]).tolist()
     [0, 2, 0]
     """
-    predictions = np.asarray(predictions)
+    predictions = check_labels("predictions", predictions, ndim=2)
     labels, codes = np.unique(predictions, return_inverse=True)
     codes = codes.reshape(len(predictions), -1)
     counts = np.zeros((labels.size, codes.shape[1]), dtype=np.intp)
@@ -66,14 +68,14 @@ def ensemble_errors(predictions: ArrayLike, y: ArrayLike) -> EnsembleErrors:
     >>> round(errors.individual, 3), errors.ensemble
     (0.222, 0.0)
     """
-    predictions, y = np.asarray(predictions), np.asarray(y)
+    predictions, y = check_labels("predictions", predictions, ndim=None), check_labels("y", y)
     if predictions.ndim not in (2, 3) or predictions.shape[1] != y.shape[0]:
         raise ValueError(
             f"predictions must have shape (n_modules, {y.shape[0]}) or (n_modules, {y.shape[0]}, n_classes), "
-            f"got {predictions.shape}."
+            f"got {predictions.shape}; pass the predictions of every module for the points of y."
         )
     if predictions.ndim == 3:
-        single, joint = predictions.argmax(axis=2), predictions.mean(axis=0).argmax(axis=1)
+        single, joint = predictions.argmax(axis=2), predictions.mean(axis=0, dtype=np.float64).argmax(axis=1)
     else:
         single, joint = predictions, majority_vote(predictions)
     return EnsembleErrors(float(np.mean(single != y)), float(np.mean(joint != y)))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyfold._validation import check_real
+from polyfold.metrics._checks import check_numbers
 
 __all__ = ["inner_product_loss", "modular_loss"]
 
@@ -30,7 +31,7 @@ def inner_product_loss(Z: ArrayLike, K: ArrayLike) -> float:
     >>> inner_product_loss([[1.0], [-1.0]], [[1.0, -1.0], [-1.0, 1.0]])
     0.0
     """
-    Z, K = np.asarray(Z), np.asarray(K)
+    Z, K = check_numbers("Z", Z), check_numbers("K", K)
     if K.shape != (Z.shape[0], Z.shape[0]):
         raise ValueError(
             f"K must have shape {(Z.shape[0], Z.shape[0])} for {Z.shape[0]} rows of Z, got {K.shape}; "
@@ -62,7 +63,7 @@ def modular_loss(modules: ArrayLike, K: ArrayLike, diversity: float) -> float:
     0.0625
     """
     check_real("diversity", diversity, minimum=0, maximum=1)
-    modules = np.asarray(modules)
+    modules = check_numbers("modules", modules, ndim=3)
     M, n, H = modules.shape
     composite = modules.transpose(1, 0, 2).reshape(n, M * H) / np.sqrt(M)
     single = float(np.mean([inner_product_loss(Z, K) for Z in modules]))

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_consistent_length, check_random_state
+from sklearn.utils import check_random_state
 
-from polyfold._regression import REGRESSORS, bandwidth_grid, loo_predict, residual_ratio
+from polyfold._regression import (
+    REGRESSORS,
+    bandwidth_grid,
+    loo_predict,
+    residual_ratio,
+    root_mean_square,
+    standard_position,
+)
 from polyfold._validation import check_choice, check_count, check_real
+from polyfold.exceptions import DegenerateDataWarning
+from polyfold.metrics._checks import check_numbers, check_same_length
 
 __all__ = ["loo_reconstruction", "psnr", "redundancy"]
 
@@ -44,7 +54,8 @@ def redundancy(
     Returns
     -------
     residuals : ndarray of shape (n_components,)
-        The first is 1: there is nothing to predict it from.
+        The first is 1: there is nothing to predict it from. A constant coordinate tells nothing: it gets 0 and a
+        warning, and the others are judged as if it were not there.
 
     Examples
     --------
@@ -54,12 +65,14 @@ def redundancy(
     >>> redundancy(np.column_stack([t, t**2, u])).round(1)
     array([1., 0., 1.])
     """
-    Z = check_array(Z, dtype=np.float64)
+    Z = check_numbers("Z", Z, minimum=2)
     check_choice("regressor", regressor, REGRESSORS)
     queries = _queries(len(Z), n_queries, random_state)
-    out = np.ones(Z.shape[1])
-    for i in range(1, Z.shape[1]):
-        F = Z[:, :i]
+    varying = _varying(Z)
+    out = np.zeros(Z.shape[1])
+    out[varying[:1]] = 1.0
+    for before, i in enumerate(varying[1:], start=1):
+        F = Z[:, varying[:before]]
         out[i] = residual_ratio(F, Z[:, i], _bandwidths(F, bandwidth), queries=queries, regressor=regressor).min()
     return out
 
@@ -82,10 +95,11 @@ def loo_reconstruction(Z: Any, X: Any, *, bandwidth: float | str = "best") -> ND
     ----------
     [Blau2017], section 5.1.
     """
-    Z, X = check_array(Z, dtype=np.float64), check_array(X, dtype=np.float64)
-    check_consistent_length(Z, X)
-    rebuilt = [loo_predict(Z, X, h) for h in _bandwidths(Z, bandwidth)]
-    return min(rebuilt, key=lambda guess: float(np.sum((guess - X) ** 2)))
+    Z, X = check_numbers("Z", Z, minimum=2), check_numbers("X", X, minimum=2)
+    check_same_length(Z=Z, X=X)
+    S, origin, unit = standard_position(X)
+    rebuilt = [loo_predict(Z, S, h) for h in _bandwidths(Z, bandwidth)]
+    return origin + unit * min(rebuilt, key=lambda guess: float(np.sum((guess - S) ** 2)))
 
 
 def psnr(X: Any, X_rebuilt: Any, *, data_range: float | None = None) -> float:
@@ -98,7 +112,7 @@ def psnr(X: Any, X_rebuilt: Any, *, data_range: float | None = None) -> float:
     X_rebuilt : array-like
         Of the same shape.
     data_range : float, default=None
-        Largest minus smallest possible value; None takes it from `X`.
+        Largest minus smallest possible value; None takes it from `X`, which must not be constant then.
 
     Returns
     -------
@@ -111,22 +125,43 @@ def psnr(X: Any, X_rebuilt: Any, *, data_range: float | None = None) -> float:
     >>> psnr([0.0, 1.0], [0.1, 0.9])
     20.0
     """
-    X, X_rebuilt = np.asarray(X, dtype=np.float64), np.asarray(X_rebuilt, dtype=np.float64)
+    X, X_rebuilt = check_numbers("X", X, ndim=None), check_numbers("X_rebuilt", X_rebuilt, ndim=None)
     if X.shape != X_rebuilt.shape:
-        raise ValueError(f"X_rebuilt must have the shape of X, {X.shape}, got {X_rebuilt.shape}.")
+        raise ValueError(
+            f"X_rebuilt must have the shape of X, {X.shape}, got {X_rebuilt.shape}; pass one value for each of X."
+        )
     span = (
         float(np.ptp(X)) if data_range is None else check_real("data_range", data_range, minimum=0, open_minimum=True)
     )
-    error = float(np.mean((X - X_rebuilt) ** 2))
-    return float("inf") if error == 0 else round(10 * float(np.log10(span**2 / error)), 10)
+    error = X - X_rebuilt
+    largest = float(np.abs(error).max())
+    if largest == 0:
+        return float("inf")
+    if span == 0:
+        raise ValueError(f"data_range must be given where X is constant, here {X.flat[0]:g}; pass the possible range.")
+    # In units of the largest error, squares stay within range whatever the unit of the signal.
+    noise = float(np.sqrt(np.mean((error / largest) ** 2)))
+    return round(20 * float(np.log10(span / largest) - np.log10(noise)), 10)
+
+
+def _varying(Z: NDArray) -> NDArray:
+    """Columns that are not constant; names the others in a warning."""
+    constant = np.array([not standard_position(column[:, None])[0].any() for column in Z.T])
+    if constant.any():
+        warnings.warn(
+            f"Z must vary in every column, columns {np.flatnonzero(constant).tolist()} are constant: "
+            "they tell nothing, get 0 and are not used to predict others; leave them out.",
+            DegenerateDataWarning,
+            stacklevel=3,
+        )
+    return np.flatnonzero(~constant)
 
 
 def _bandwidths(F: NDArray, bandwidth: float | str) -> list[float]:
     if isinstance(bandwidth, str):
         check_choice("bandwidth", bandwidth, ("best",))
         return list(bandwidth_grid(F, size=12))
-    scale = float(np.sqrt(np.sum(np.var(F, axis=0))))
-    return [check_real("bandwidth", bandwidth, minimum=0, open_minimum=True) * scale]
+    return [check_real("bandwidth", bandwidth, minimum=0, open_minimum=True) * root_mean_square(F)]
 
 
 def _queries(n: int, n_queries: int | None, random_state: Any) -> NDArray:

@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyfold._linalg import squared_distances
+from polyfold._regression import standard_position
+from polyfold.metrics._checks import check_labels, check_numbers, check_same_length
+
 __all__ = ["average_accuracy_curve"]
 
 BLOCK = 256
@@ -53,16 +57,16 @@ def average_accuracy_curve(
     >>> average_accuracy_curve([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1], counts=[1, 3])[1].round(2)
     array([1.  , 0.33])
     """
-    Z, labels = np.asarray(Z, dtype=np.float64), np.asarray(labels)
+    Z = check_numbers("Z", Z, minimum=2)
+    labels = check_labels("labels", labels, ndim=2 if np.ndim(labels) == 2 else 1)
+    check_same_length(Z=Z, labels=labels)
     n = len(Z)
-    if len(labels) != n:
-        raise ValueError(f"labels must have one row per row of Z={n}, got {len(labels)}.")
     counts = _check_counts(counts, n)
-    squares = np.einsum("ij,ij->i", Z, Z)
+    Z, _, _ = standard_position(Z)
     found = np.zeros(len(counts))
     for start in range(0, n, BLOCK):
         rows = np.arange(start, min(n, start + BLOCK))
-        distances = squares - 2 * Z[rows] @ Z.T
+        distances = squared_distances(Z[rows], Z)
         distances[np.arange(len(rows)), rows] = np.inf
         order = _nearest(distances, counts[-1])
         hits = np.cumsum(_relevant(labels, rows, order, unlabeled), axis=1)
@@ -74,10 +78,13 @@ def _check_counts(counts: Any, n: int) -> NDArray[np.int64]:
     if counts is None:
         counts = 2 ** np.arange(1, max(2, int(np.log2(max(n, 2))) + 1)) - 1
         counts = counts[counts < n]
-    counts = np.asarray(counts, dtype=np.int64)
-    if not len(counts) or counts[0] < 1 or counts[-1] >= n or np.any(np.diff(counts) <= 0):
-        raise ValueError(f"counts must be rising integers >= 1 and < n_samples={n}, got {counts.tolist()}.")
-    return counts
+    counts = check_labels("counts", counts)
+    if counts.dtype.kind not in "iu" or counts[0] < 1 or counts[-1] >= n or np.any(counts[1:] <= counts[:-1]):
+        raise ValueError(
+            f"counts must be rising integers >= 1 and < n_samples={n}, got {counts.tolist()}; "
+            "leave it out for 1, 3, 7, 15, …"
+        )
+    return counts.astype(np.int64)
 
 
 def _nearest(distances: NDArray, count: int) -> NDArray:

@@ -1,40 +1,48 @@
-"""Spectrum to modules: the modular loss, its closed form, the paper's algorithm and its rivals."""
+"""Spectrum to modules: the modular problem, its closed form, the papers' algorithms and their rivals."""
 
-from polyfold.modular._autoencoder import AutoencoderSolution, autoencoder_terms, solve_closed_autoencoder
 from polyfold.modular._backfit import solve_backfit
 from polyfold.modular._closed import solve_closed
 from polyfold.modular._descent import descent_gradient, solve_gradient
-from polyfold.modular._directions import Directions, directions_from_moments, directions_of, empty_moments
 from polyfold.modular._gradient import drop_probability, modular_gradient, solve_adam, solve_stochastic
-from polyfold.modular._loss import modular_loss_terms, spectral_loss
-from polyfold.modular._rivals import bootstrap_maps, partition_maps, random_maps
-from polyfold.modular._solution import ModularSolution
+from polyfold.modular._problem import (
+    Allocation,
+    ModularFit,
+    ModularSolution,
+    as_autoencoders,
+    autoencoder_terms,
+    bound_of,
+    modular_loss_terms,
+    score,
+    spectral_loss,
+    waterfill,
+)
+from polyfold.modular._rivals import bagged_autoencoders, bootstrap_maps, partition_maps, random_maps
+from polyfold.modular._solvers import DATA_SOLVERS, fit_modules
 from polyfold.modular._sweeps import approximate_root, random_factors, solve_sweeps
-from polyfold.modular._waterfill import Allocation, bound_of, waterfill
 
 __all__ = [
+    "DATA_SOLVERS",
     "Allocation",
-    "AutoencoderSolution",
-    "Directions",
+    "ModularFit",
     "ModularSolution",
     "approximate_root",
+    "as_autoencoders",
     "autoencoder_terms",
+    "bagged_autoencoders",
     "bootstrap_maps",
     "bound_of",
     "descent_gradient",
-    "directions_from_moments",
-    "directions_of",
     "drop_probability",
-    "empty_moments",
+    "fit_modules",
     "modular_gradient",
     "modular_loss_terms",
     "partition_maps",
     "random_factors",
     "random_maps",
+    "score",
     "solve_adam",
     "solve_backfit",
     "solve_closed",
-    "solve_closed_autoencoder",
     "solve_gradient",
     "solve_stochastic",
     "solve_sweeps",

@@ -1,6 +1,6 @@
 """Algorithm 1 of [Reeve2015]_: every module in turn takes its optimum given the others.
 
-Equations: `update_module` is the inner loop (Φ, A_i, B_i; Proposition 3), `solve_backfit` the outer one.
+Equations: `backfit_module` is the inner loop (Φ, A_i, B_i; Proposition 3), `solve_backfit` the outer one.
 Deviations: (1) everything happens in the top k = min(r, M·H) principal directions, which hold an optimum
 [docs/theory/modular-closed-form.md, 2a]; (2) the sum of all modules is kept instead of being formed anew; (3) the
 sweeps end when an epoch lowers the loss by too little, instead of after a fixed number.
@@ -12,10 +12,10 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from polyfold._progress import track
-from polyfold.modular._autoencoder import AutoencoderSolution, autoencoder_terms
+from polyfold._running import track
+from polyfold.modular._problem import ModularSolution, autoencoder_terms
 
-__all__ = ["random_modules", "solve_backfit", "update_module"]
+__all__ = ["backfit_module", "random_modules", "solve_backfit"]
 
 
 def random_modules(k: int, M: int, H: int, rng: np.random.RandomState) -> tuple[NDArray, NDArray]:
@@ -24,7 +24,7 @@ def random_modules(k: int, M: int, H: int, rng: np.random.RandomState) -> tuple[
     return A, A.transpose(0, 2, 1).copy()
 
 
-def update_module(A: NDArray, B: NDArray, i: int, total: NDArray, d: NDArray, lam: float) -> NDArray:
+def backfit_module(A: NDArray, B: NDArray, i: int, total: NDArray, d: NDArray, lam: float) -> NDArray:
     """Replace module i by its optimum given the others, in place; return the new Σ_j A_j B_j."""
     M, k, H = A.shape
     rest = total - A[i] @ B[i]
@@ -48,7 +48,7 @@ def solve_backfit(
     max_iter: int = 500,
     tol: float = 1e-7,
     atol: float = 0.0,
-) -> AutoencoderSolution:
+) -> ModularSolution:
     """Sweep until an epoch lowers the loss by no more than `tol` of it, or by less than `atol`."""
     M, H = n_modules, n_components
     k = min(values.size, M * H)
@@ -59,13 +59,14 @@ def solve_backfit(
     converged = False
     for _ in track(range(max_iter), "epochs"):
         for i in range(M):
-            total = update_module(A, B, i, total, d, diversity)
+            total = backfit_module(A, B, i, total, d, diversity)
         single, composite = autoencoder_terms(A, B, d, energy)
         curve.append((1 - diversity) * single + diversity * composite)
         converged = len(curve) > 1 and curve[-2] - curve[-1] <= max(tol * curve[-1], atol)
         if converged:
             break
-    return AutoencoderSolution(*_full_width(A, B, H), curve, converged)
+    A, B = _full_width(A, B, H)
+    return ModularSolution(B, curve, converged, decoders=A)
 
 
 def _full_width(A: NDArray, B: NDArray, H: int) -> tuple[NDArray, NDArray]:

@@ -15,14 +15,15 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._progress import track
-from polyfold.modular._autoencoder import AutoencoderSolution, autoencoder_terms
+from polyfold._running import track
 from polyfold.modular._backfit import random_modules
+from polyfold.modular._problem import ModularSolution, autoencoder_terms
 
-__all__ = ["LEARNING_RATES", "descent_gradient", "solve_gradient"]
+__all__ = ["RELATIVE_RATES", "descent_gradient", "solve_gradient"]
 
-LEARNING_RATES = tuple(2.0**e for e in range(-5, 6))  # in units of M over the largest variance
-PILOT = 50  # epochs given to every learning rate before the best one goes on
+RELATIVE_RATES = tuple(2.0**e for e in range(-5, 6))  # in units of M over the largest variance
+PILOT_EPOCHS = 50  # epochs given to every learning rate before the best one goes on
+RISE = -1e-9  # as a tolerance: a pilot ends where its loss rises by this share
 
 
 def descent_gradient(A: NDArray, B: NDArray, variances: NDArray, lam: float) -> tuple[NDArray, NDArray]:
@@ -49,21 +50,29 @@ def solve_gradient(
     max_iter: int = 500,
     tol: float = 1e-7,
     atol: float = 0.0,
-    learning_rates: tuple[float, ...] = LEARNING_RATES,
-) -> AutoencoderSolution:
+    learning_rates: tuple[float, ...] = RELATIVE_RATES,
+) -> ModularSolution:
     """Descend with the best of the learning rates until an epoch gains less than `tol` of the loss, or `atol`."""
     d = values
     start = random_modules(d.size, n_modules, n_components, rng)
     rate = learning_rates[0]
     if len(learning_rates) > 1:
-        pilots = {r: _losses(start, d, diversity, r, PILOT, tol=-1.0, atol=-1.0)[1][-1] for r in learning_rates}
+        pilots = {r: _losses(start, d, diversity, r, PILOT_EPOCHS, tol=RISE)[1][-1] for r in learning_rates}
         rate = min(pilots, key=lambda r: pilots[r])
     (A, B), curve, converged = _losses(start, d, diversity, rate, max_iter, tol=tol, atol=atol)
-    return AutoencoderSolution(*_orthonormal_decoders(A, B, n_components), curve, converged)
+    A, B = _orthonormal_decoders(A, B, n_components)
+    return ModularSolution(B, curve, converged, decoders=A)
 
 
 def _losses(
-    start: tuple[NDArray, NDArray], d: NDArray, lam: float, rate: float, epochs: int, *, tol: float, atol: float
+    start: tuple[NDArray, NDArray],
+    d: NDArray,
+    lam: float,
+    rate: float,
+    epochs: int,
+    *,
+    tol: float,
+    atol: float = -np.inf,
 ) -> tuple[tuple[NDArray, NDArray], list[float], bool]:
     """Run up to `epochs`; stop when one gains too little or the loss leaves the finite numbers."""
     energy = float(np.sum(d**2))

@@ -1,6 +1,6 @@
 """Exchanges of single directions between groups, compiled: thousands of tiny losses, too small for array calls.
 
-`exchange_all` is the loop behind `polyfold.modular._grouping.refine`; `group_loss` is the loss in the head of that
+`exchange_all` is the loop behind `polyfold.modular._closed.refine`; `group_loss` is the loss in the head of that
 module, for one group with one value taken out and one put in.
 """
 

@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._progress import track
-from polyfold.modular._loss import spectral_loss
-from polyfold.modular._solution import ModularSolution
+from polyfold._running import track
+from polyfold.modular._problem import ModularSolution, spectral_loss
 from polyfold.modular._sweeps import random_factors
 
 __all__ = ["LEARNING_RATES", "drop_probability", "modular_gradient", "solve_adam", "solve_stochastic"]

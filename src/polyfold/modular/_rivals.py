@@ -1,14 +1,17 @@
-"""Modules without a diversity term: the comparisons of [Reeve2018, Sec. 6.2], as maps on coordinates."""
+"""Modules without a diversity term: the comparisons of [Reeve2018, Sec. 6.2] and [Reeve2015, Sec. 4]."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._linalg import eigh_descending
-from polyfold._progress import track
+from polyfold._running import track
+from polyfold.spectra import linear_spectrum
 
-__all__ = ["bootstrap_maps", "partition_maps", "random_maps"]
+__all__ = ["bagged_autoencoders", "bootstrap_maps", "partition_maps", "random_maps"]
 
 
 def partition_maps(rank: int, M: int, H: int, rng: np.random.RandomState) -> NDArray:
@@ -39,3 +42,15 @@ def bootstrap_maps(C: NDArray, M: int, H: int, rng: np.random.RandomState) -> tu
         W[m, : V.shape[1]] = V.T
         offsets[m] = -W[m] @ mean
     return W, offsets
+
+
+def bagged_autoencoders(X: Any, M: int, H: int, rng: np.random.RandomState) -> tuple[NDArray, NDArray, int]:
+    """Principal directions of M bootstrap samples of rows: encoders (M, H, D), means (M, D), fewest directions."""
+    n, D = X.shape
+    encoders, means, fewest = np.zeros((M, H, D)), np.zeros((M, D)), D
+    for m in track(range(M), "bootstrap samples"):
+        sample = linear_spectrum(X[np.sort(rng.randint(n, size=n))], H, rng)
+        top = sample.readout[:, :H]
+        encoders[m, : top.shape[1]], means[m] = top.T, sample.shift
+        fewest = min(fewest, sample.rank)
+    return encoders, means, fewest

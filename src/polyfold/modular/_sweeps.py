@@ -1,6 +1,6 @@
 """Module by module: Algorithm 1 of [Reeve2018]_.
 
-Equations: `update_module` is the inner loop (T, RT_H and the running sum S), `solve_sweeps` the outer one.
+Equations: `sweep_module` is the inner loop (T, RT_H and the running sum S), `solve_sweeps` the outer one.
 Deviations: (1) everything happens in the top k = min(r, M·H) directions, where the result is the same
 [docs/theory/modular-closed-form.md, 2a]; (2) the sweeps end when an epoch lowers the loss by less than `tol`
 relative to it, instead of after a fixed number.
@@ -12,9 +12,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from polyfold._progress import track
-from polyfold.modular._loss import spectral_loss
-from polyfold.modular._solution import ModularSolution
+from polyfold._running import track
+from polyfold.modular._problem import ModularSolution, spectral_loss
 
 __all__ = ["approximate_root", "random_factors", "solve_sweeps"]
 
@@ -34,7 +33,7 @@ def random_factors(d: NDArray, M: int, H: int, rng: np.random.RandomState) -> ND
     return F / np.sqrt(H)
 
 
-def update_module(F: NDArray, m: int, S: NDArray, d: NDArray, lam: float, epsilon: float) -> NDArray:
+def sweep_module(F: NDArray, m: int, S: NDArray, d: NDArray, lam: float, epsilon: float) -> NDArray:
     """Replace module m by its optimum given the others, and return the new sum S."""
     M, H, _ = F.shape
     own = F[m].T @ F[m]
@@ -69,7 +68,7 @@ def solve_sweeps(
     converged = False
     for _ in track(range(max_iter), "epochs"):
         for m in range(M):
-            S = update_module(F, m, S, d, diversity, epsilon)
+            S = sweep_module(F, m, S, d, diversity, epsilon)
         curve.append(spectral_loss(F, d, diversity, energy))
         converged = len(curve) > 1 and curve[-2] - curve[-1] <= tol * curve[-1]
         if converged:

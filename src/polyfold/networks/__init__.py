@@ -3,9 +3,7 @@
 The classes can be imported without torch; fitting one says how to install it.
 """
 
-from polyfold.networks._architecture import MLP
-from polyfold.networks._autoencoder import ModularAutoencoderNetwork
-from polyfold.networks._options import Training
-from polyfold.networks._regressor import ModularRegressor
+from polyfold.estimators import ModularAutoencoderNetwork, ModularRegressor
+from polyfold.training import MLP, Training
 
 __all__ = ["MLP", "ModularAutoencoderNetwork", "ModularRegressor", "Training"]

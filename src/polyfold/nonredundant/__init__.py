@@ -1,29 +1,32 @@
-"""Coordinates that earlier ones cannot predict: smoother, deflation, sequence, extension to new points."""
+"""Coordinates that earlier ones cannot predict: smoother, sequence, extension to new points."""
 
 from polyfold.nonredundant._bandwidth import ALPHAS, unexplained
-from polyfold.nonredundant._deflation import EIGEN_SOLVERS, choose_solver, make_solver
-from polyfold.nonredundant._extension import extend
-from polyfold.nonredundant._factor import gaussian_factor
 from polyfold.nonredundant._search import nonredundant_sequence
-from polyfold.nonredundant._sequence import Problem, Settings, Step, bandwidth_of, next_coordinate
-from polyfold.nonredundant._smoother import SMOOTHERS, Predictable, predictable_functions, smoother_matrix
+from polyfold.nonredundant._selection import Regressed, regression_residuals, select_news
+from polyfold.nonredundant._sequence import Settings, Step, bandwidth_of, extend, next_coordinate
+from polyfold.nonredundant._smoother import (
+    SMOOTHERS,
+    Predictable,
+    gaussian_factor,
+    predictable_functions,
+    smoother_matrix,
+)
 
 __all__ = [
     "ALPHAS",
-    "EIGEN_SOLVERS",
     "SMOOTHERS",
     "Predictable",
-    "Problem",
+    "Regressed",
     "Settings",
     "Step",
     "bandwidth_of",
-    "choose_solver",
     "extend",
     "gaussian_factor",
-    "make_solver",
     "next_coordinate",
     "nonredundant_sequence",
     "predictable_functions",
+    "regression_residuals",
+    "select_news",
     "smoother_matrix",
     "unexplained",
 ]

@@ -12,14 +12,14 @@ the most even spread. That is a quartic in a handful of numbers c: `_evenest`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from polyfold.kernels import GraphOperator, KernelOperator, intrinsic_dimension
-from polyfold.nonredundant._deflation import ConstrainedSolver
+from polyfold.kernels import Operator, intrinsic_dimension
+from polyfold.spectra import EigenSolver
 
 __all__ = ["CLOSE", "LOW_DIMENSION", "EvenSolver", "is_manifold"]
 
@@ -29,42 +29,35 @@ _MOST = 5
 _STARTS = 8
 
 
-def is_manifold(operator: KernelOperator) -> TypeGuard[GraphOperator]:
+def is_manifold(operator: Operator) -> bool:
     """Whether a cost is minimised on a graph of data with at most `LOW_DIMENSION` intrinsic dimensions."""
-    if not isinstance(operator, GraphOperator) or operator.cost is None:
+    if operator.cost is None or operator.near is None:
         return False
-    return intrinsic_dimension(operator.extend.near.distances) <= LOW_DIMENSION
+    return intrinsic_dimension(operator.near.distances) <= LOW_DIMENSION
 
 
 @dataclass(frozen=True)
 class EvenSolver:
     """A constrained solver that settles near ties by the spread."""
 
-    solver: ConstrainedSolver
+    solver: EigenSolver
     cost: Any
     root: NDArray  # (n,) √w
     n_trivial: int
 
     @classmethod
-    def of(cls, operator: GraphOperator, solver: ConstrainedSolver) -> EvenSolver:
+    def of(cls, operator: Operator, solver: EigenSolver) -> EvenSolver:
         """Wrap the solver of `operator`."""
         return cls(solver, operator.cost, np.sqrt(operator.weights), int(operator.components.max()) + 1)
 
-    def solve(self, Q: NDArray, start: NDArray) -> NDArray:
+    def top(self, Q: NDArray, k: int, start: NDArray | None = None, tol: float = 1e-6) -> tuple[NDArray, NDArray]:
         """Return a unit vector g ⟂ Q whose cost is within `CLOSE` of the smallest."""
-        G = self.solver.solve(Q, start)[:, None]
         if Q.shape[1] <= self.n_trivial:
-            return G[:, 0]
-        limit = (1 + CLOSE) * self._cost_of(G[:, 0])
-        while G.shape[1] < _MOST:
-            g = self.solver.solve(np.linalg.qr(np.concatenate([Q, G], axis=1))[0], start)
-            if self._cost_of(g) > limit:
-                break
-            G = np.column_stack([G, g])
-        return G @ _evenest(_spreads(G, Q / self.root[:, None], self.root**2))
-
-    def _cost_of(self, g: NDArray) -> float:
-        return float(g @ (self.cost @ g))
+            return self.solver.top(Q, k, start, tol)
+        nu, G = self.solver.top(Q, min(_MOST, len(Q) - Q.shape[1]), start, tol)
+        costs = np.einsum("ij,ij->j", G, self.cost @ G)
+        G = G[:, costs <= (1 + CLOSE) * costs[0]]
+        return nu[:1], (G @ _evenest(_spreads(G, Q / self.root[:, None], self.root**2)))[:, None]
 
 
 def _spreads(G: NDArray, V: NDArray, weights: NDArray) -> NDArray:

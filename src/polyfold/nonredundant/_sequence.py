@@ -1,44 +1,27 @@
 """Algorithm 1 of [Blau2017]: coordinates one by one, each unpredictable from those before.
 
-Step i solves, in the measure w of the kernel (`polyfold.kernels`), with g = √w f,
+Step i solves, in the measure w of the operator (`polyfold.kernels`), with g = √w f,
 
     max gᵀ K g   with   ‖g‖ = 1,   Σ w f = 0 (per component),   Σ m f v = 0 for every v the smoother sees,
 
-[Blau2017, eq. 11 and 12] → `next_coordinate`; the loop over steps 4–9 is in `_search.py`.
+[Blau2017, eq. 11 and 12] → `next_coordinate`; steps 4–9 → `nonredundant_sequence`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold.kernels import GraphOperator, KernelOperator
-from polyfold.nonredundant._deflation import ConstrainedSolver
+from polyfold.kernels import Operator
 from polyfold.nonredundant._smoother import Predictable, predictable_functions
+from polyfold.spectra import EigenSolver
 
-__all__ = ["Problem", "Settings", "Step", "bandwidth_of", "next_coordinate"]
+__all__ = ["Settings", "Step", "bandwidth_of", "extend", "next_coordinate"]
 
-
-@dataclass(frozen=True)
-class Problem:
-    """A kernel operator seen as problem (4): its measure, its trivial directions, its constrained solver."""
-
-    operator: KernelOperator
-    weights: NDArray  # (n,) w
-    measure: NDArray  # (n,) m, in which the smoother averages
-    trivial: NDArray  # (n, c), in g = √w f
-    solver: ConstrainedSolver
-
-    @classmethod
-    def of(cls, operator: KernelOperator, solver: ConstrainedSolver) -> Problem:
-        """Read the measure and the trivial directions off `operator`; without them, ones."""
-        n = operator.n_samples
-        weights = getattr(operator, "weights", np.ones(n))
-        measure = operator.measure if isinstance(operator, GraphOperator) else np.ones(n)
-        trivial = np.ones((n, 1)) if operator.trivial is None else operator.trivial
-        return cls(operator, weights, measure, trivial, solver)
+_TOL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -55,8 +38,8 @@ class Settings:
 class Step:
     """One coordinate f = (raw − center) / scale and what is needed to extend it to new points.
 
-    `alpha` and `bandwidth` are those of the smoother on the earlier coordinates (None for the first);
-    `intercepts` (one per component) and `slopes` give the predictable part that the deflation took off.
+    `alpha` is the width of the smoother on the earlier coordinates (None for the first); `intercepts` (one per
+    component) and `slopes` give the part that the constraints took off.
     """
 
     values: NDArray
@@ -69,10 +52,6 @@ class Step:
     slopes: NDArray
     alpha: float | None = None
     news: float = np.nan
-
-    def with_news(self, news: float) -> Step:
-        """Return a copy that knows what the earlier coordinates leave unexplained."""
-        return replace(self, news=news)
 
     def slim(self) -> Step:
         """Return a copy without the values of the excluded functions, which only fitting needs."""
@@ -90,34 +69,44 @@ def bandwidth_of(F: NDArray, alpha: float) -> float:
 
 
 def next_coordinate(
-    problem: Problem,
+    operator: Operator,
+    solver: EigenSolver,
     F: NDArray,
     alpha: float | None,
     settings: Settings,
     start: NDArray,
-) -> Step:
-    """Find the coordinate after the columns of `F` (n, i − 1), with bandwidth factor `alpha`."""
+    lowest: float = 0.0,
+) -> Step | None:
+    """Find the coordinate after the columns of `F` (N, i − 1), with bandwidth factor `alpha`; None if none is left.
+
+    Nothing is left of a kernel with units where the eigenvalue is not above `lowest`, its rounding.
+    """
     predictable = None
     if F.shape[1]:
         assert alpha is not None
         predictable = predictable_functions(
             F,
             bandwidth_of(F, alpha),
-            problem.measure,
+            operator.measure,
             smoother=settings.smoother,
             dense=settings.dense,
             cut=settings.cut,
             rng=np.random.RandomState(settings.seed),
         )
-    columns, transform = _orthonormal(problem.trivial, predictable, problem.measure / np.sqrt(problem.weights))
-    g = problem.solver.solve(columns, start)
-    return _step(problem, g, columns, transform, predictable, alpha)
+    Q, T = _orthonormal(operator, predictable)
+    if Q.shape[1] >= operator.n_samples:
+        return None
+    g = solver.top(Q, 1, start, _TOL)[1][:, 0]
+    step = _step(operator, g, Q, T, predictable, alpha)
+    return None if operator.has_units and abs(step.eigenvalue) <= lowest else step
 
 
-def _orthonormal(trivial: NDArray, predictable: Predictable | None, factor: NDArray) -> tuple[NDArray, NDArray]:
-    """Q (n, q) spanning the trivial and predictable directions, and T with Q = [trivial, V m/√w] T."""
-    parts = [trivial] if predictable is None else [trivial, predictable.values * factor[:, None]]
-    X = np.concatenate(parts, axis=1)
+def _orthonormal(operator: Operator, predictable: Predictable | None) -> tuple[NDArray, NDArray]:
+    """Q (N, q) spanning the trivial and predictable directions, and T with Q = [trivial, V m/√w] T."""
+    X = operator.trivial
+    if predictable is not None:
+        factor = operator.measure / np.sqrt(operator.weights)
+        X = np.concatenate([X, predictable.values * factor[:, None]], axis=1)
     norms = np.linalg.norm(X, axis=0)
     d, U = np.linalg.eigh((X / norms).T @ (X / norms))
     keep = d > 1e-8 * d[-1]
@@ -128,21 +117,12 @@ def _orthonormal(trivial: NDArray, predictable: Predictable | None, factor: NDAr
 
 
 def _step(
-    problem: Problem,
-    g: NDArray,
-    Q: NDArray,
-    T: NDArray,
-    predictable: Predictable | None,
-    alpha: float | None,
+    operator: Operator, g: NDArray, Q: NDArray, T: NDArray, predictable: Predictable | None, alpha: float | None
 ) -> Step:
-    root = np.sqrt(problem.weights)
-    raw = g / root
-    image = problem.operator.matrix @ g
+    raw = g / np.sqrt(operator.weights)
+    image = operator.apply(g)
     taken = T @ (Q.T @ image)
-    n_trivial = problem.trivial.shape[1]
-    # The trivial columns are √w times the indicators, so their coefficients are intercepts of f.
-    scale_of = problem.trivial.max(axis=0) / root[problem.trivial.argmax(axis=0)]
-    slopes = np.empty(0) if predictable is None else predictable.coefficients @ taken[n_trivial:]
+    n_trivial = len(taken) - (0 if predictable is None else predictable.values.shape[1])
     center, scale = float(raw.mean()), max(float(raw.std()), np.finfo(np.float64).tiny)
     sign = 1.0 if raw[np.argmax(np.abs(raw - center))] >= center else -1.0
     return Step(
@@ -152,7 +132,25 @@ def _step(
         center=center,
         scale=sign * scale,
         predictable=predictable,
-        intercepts=taken[:n_trivial] * scale_of,
-        slopes=slopes,
+        intercepts=taken[:n_trivial],
+        slopes=np.empty(0) if predictable is None else predictable.coefficients @ taken[n_trivial:],
         alpha=alpha,
     )
+
+
+def extend(operator: Operator, steps: list[Step], X: Any) -> NDArray:
+    """Return the coordinates of the rows of `X`, shape (n, len(steps)); the paper has none for new points.
+
+    The part that the constraints took off is a function of the earlier coordinates only, so that coordinates follow
+    one after the other by the formula of `polyfold.kernels.Extension`.
+    """
+    extension = operator.extend(X)
+    F = np.empty((X.shape[0], len(steps)))
+    for i, step in enumerate(steps):
+        predictable: Any = 0.0
+        if step.predictable is not None:
+            predictable = (step.predictable.features(F[:, :i]) @ step.slopes)[:, None]
+        eigenvalue, intercepts = np.array([step.eigenvalue]), step.intercepts[:, None]
+        raw = extension.values(step.raw[:, None], eigenvalue, intercepts, predictable)
+        F[:, i] = (raw[:, 0] - step.center) / step.scale
+    return F

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ body { font: 16px/1.5 system-ui, sans-serif; color: #1d2433; max-width: 60rem; m
 h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .3rem .9rem; text-align: right; }
 th { border-bottom: 2px solid #1d2433; } td { border-bottom: 1px solid #dde2ec; }
-th:first-child, td:first-child { text-align: left; } tr.best td { background: #eaf3ea; font-weight: 600; }
+th:first-child, td:first-child { text-align: left; } td.best { background: #eaf3ea; font-weight: 600; }
 figure { margin: 1rem 0; } img { max-width: 100%; } figcaption { color: #5a6478; font-size: .9rem; }
 """
 
@@ -49,13 +49,15 @@ class Page:
         self._parts.append(f"<p>{html.escape(text)}</p>")
         return self
 
-    def table(self, header: Sequence[str], rows: Sequence[Sequence[Any]], *, best: int | None = None) -> Self:
-        """Add a table; row number `best` is set off."""
+    def table(
+        self, header: Sequence[str], rows: Sequence[Sequence[Any]], *, best: Collection[tuple[int, int]] = ()
+    ) -> Self:
+        """Add a table; the cells `best`, pairs of row and column, are set off."""
         cells = "".join(f"<th>{html.escape(str(cell))}</th>" for cell in header)
         body = ""
         for i, row in enumerate(rows):
-            mark = ' class="best"' if i == best else ""
-            body += f"<tr{mark}>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>"
+            marks = [' class="best"' if (i, j) in best else "" for j in range(len(row))]
+            body += f"<tr>{''.join(f'<td{m}>{html.escape(str(c))}</td>' for m, c in zip(marks, row, strict=True))}</tr>"
         self._parts.append(f"<table><tr>{cells}</tr>{body}</table>")
         return self
 

@@ -1,39 +1,60 @@
-"""Data to spectrum, in one piece or in chunks."""
+"""Data to spectrum, in one piece or in chunks: the one door from rows and a kernel to a `Spectrum`.
+
+Landmarks and directions are two things: how many features stand for the kernel, and how many of its directions are
+kept.
+"""
 
 from __future__ import annotations
 
 from copy import copy, deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from polyfold.kernels import (
-    IdentityFeatures,
-    Kernel,
-    KernelColumns,
-    Linear,
-    PointFeatures,
-    Precomputed,
-    fourier_features,
-)
-from polyfold.spectra._dense import spectrum_from_kernel
-from polyfold.spectra._moments import Moments, dense_features, spectrum_from_moments
+from polyfold._linalg import as_dense, eigh_descending, row_blocks
+from polyfold._running import track
+from polyfold.kernels import IdentityFeatures, Kernel, KernelColumns, PointFeatures, fourier_features
+from polyfold.spectra._eigen import DenseSolver
+from polyfold.spectra._operator import spectrum_from_operator
 from polyfold.spectra._spectrum import Spectrum
 
-__all__ = ["SpectrumBuilder", "choose_feature_map"]
+__all__ = ["FEATURE_MAPS", "Moments", "SpectrumBuilder", "choose_feature_map", "spectrum_of"]
 
 FEATURE_MAPS = ("auto", "exact", "nystroem", "fourier")
 
 
-def choose_feature_map(kernel: Kernel, n_samples: int, n_features: int, rank: int) -> str:
+def spectrum_of(
+    X: Any, kernel: Any, *, landmarks: int, directions: int, feature_map: Any = "auto", seed: int = 0
+) -> Spectrum:
+    """Return the spectrum of a kernel on the rows of `X`.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    kernel : Kernel or GraphKernel
+    landmarks : int
+        Landmarks or random features that stand for a kernel of two points; up to twice as many rows it is exact.
+    directions : int
+        Most directions to keep.
+    feature_map : str or PointFeatures, default="auto"
+    seed : int, default=0
+        Of the landmarks or frequencies.
+    """
+    if not kernel.is_pointwise:
+        return spectrum_from_operator(kernel.operator_on(X), directions)
+    return SpectrumBuilder(kernel, feature_map, landmarks, directions, seed).add(X).spectrum()
+
+
+def choose_feature_map(kernel: Kernel, n_samples: int, n_features: int, landmarks: int) -> str:
     """Return what ``feature_map="auto"`` stands for: exact where it is cheap, Nyström beyond."""
-    if isinstance(kernel, Precomputed):
+    if kernel.takes_precomputed:
         return "exact"
-    if isinstance(kernel, Linear) and n_features <= min(n_samples, 2 * rank):
+    if kernel.is_linear and n_features <= min(n_samples, 2 * landmarks):
         return "identity"
-    return "exact" if n_samples <= 2 * rank else "nystroem"
+    return "exact" if n_samples <= 2 * landmarks else "nystroem"
 
 
 class SpectrumBuilder:
@@ -42,22 +63,24 @@ class SpectrumBuilder:
     Fitting in chunks and fitting at once run the same lines. They agree to rounding whenever the feature
     map does not depend on which rows come first: exact maps, given landmarks, Fourier features with a
     given γ. Otherwise Nyström landmarks and γ come from the rows seen when the map is chosen: all of them
-    when fitting at once, at least the first `rank` (or twice that, for "auto") in chunks.
+    when fitting at once, at least the first `landmarks` (or twice that, for "auto") in chunks.
 
     Parameters
     ----------
     kernel : Kernel
         Not yet resolved.
     feature_map : str or PointFeatures
-    rank : int
+    landmarks : int
+    directions : int
     seed : int
         Of the landmarks or frequencies.
     """
 
-    def __init__(self, kernel: Kernel, feature_map: Any, rank: int, seed: int):
+    def __init__(self, kernel: Kernel, feature_map: Any, landmarks: int, directions: int, seed: int):
         self.kernel = kernel
         self.feature_map = feature_map
-        self.rank = rank
+        self.landmarks = landmarks
+        self.directions = directions
         self.seed = seed
         self.features: PointFeatures | None = None
         self.metric: NDArray | None = None
@@ -67,15 +90,15 @@ class SpectrumBuilder:
     def add(self, X: Any) -> SpectrumBuilder:
         """Take in the rows of `X`."""
         if self.features is None:
-            self.waiting.append(X)
-            X = _stack(self.waiting)
-            if not self._can_choose(X):
+            rows = _stack([*self.waiting, X])
+            if not self._can_choose(rows):
+                # A copy: the caller may use the memory again.
+                self.waiting.append(X.copy())
                 return self
-            self.features, self.waiting = self._choose(X), []
-            self.metric = self.features.metric()
-            head = dense_features(self.features, X[: min(256, X.shape[0])])
-            self.moments = Moments.about(head.mean(axis=0, dtype=np.float64))
-        assert self.moments is not None
+            X, features = rows, self._choose(rows)
+            self.metric = features.metric()
+            self.features, self.waiting = features, []
+        self.moments = Moments.about(self.features, X) if self.moments is None else self.moments
         self.moments.add(self.features, X)
         return self
 
@@ -89,34 +112,132 @@ class SpectrumBuilder:
     def spectrum(self) -> Spectrum:
         """Solve for the spectrum of everything seen so far."""
         if self.features is not None and self.moments is not None:
-            return spectrum_from_moments(self.features, self.metric, self.moments, self.rank)
+            return spectrum_from_moments(self.features, self.metric, self.moments, self.directions)
         X = _stack(self.waiting)
-        return spectrum_from_kernel(self.kernel.resolve(X), X, self.rank)
+        return spectrum_from_kernel(self.kernel.resolve(X), X, self.directions)
 
     def _can_choose(self, X: Any) -> bool:
         """Whether enough rows were seen to leave the exact kernel matrix behind."""
         if not isinstance(self.feature_map, str) or self.feature_map == "fourier":
             return True
         if self.feature_map == "nystroem":
-            return X.shape[0] >= self.rank
+            return X.shape[0] >= self.landmarks
         return self.feature_map == "auto" and self._automatic(X) != "exact"
 
     def _automatic(self, X: Any) -> str:
-        return choose_feature_map(self.kernel, X.shape[0], X.shape[1], self.rank)
+        return choose_feature_map(self.kernel, X.shape[0], X.shape[1], self.landmarks)
 
     def _choose(self, X: Any) -> PointFeatures:
         if not isinstance(self.feature_map, str):
             return self.feature_map
         rng, kernel = np.random.RandomState(self.seed), self.kernel.resolve(X)
         if self.feature_map == "fourier":
-            return fourier_features(kernel, X.shape[1], self.rank, rng)
+            return fourier_features(kernel, X.shape[1], self.landmarks, rng)
         if self.feature_map == "auto" and self._automatic(X) == "identity":
             return IdentityFeatures(X.shape[1])
-        rows = np.sort(rng.choice(X.shape[0], size=min(self.rank, X.shape[0]), replace=False))
+        rows = np.sort(rng.choice(X.shape[0], size=min(self.landmarks, X.shape[0]), replace=False))
         return KernelColumns(kernel, X[rows])
+
+
+@dataclass
+class Moments:
+    """Count, sum and Gram matrix of features, taken about a provisional centre against cancellation.
+
+    One pass over the data, O(p²) memory, in as many pieces as you like.
+    """
+
+    centre: NDArray  # (p,)
+    total: NDArray  # (p,)
+    gram: NDArray  # (p, p)
+    count: int = 0
+
+    @classmethod
+    def about(cls, features: PointFeatures, X: Any) -> Moments:
+        """Start empty sums about the mean of the first rows of `X`."""
+        centre = as_dense(features.transform(X[: min(256, X.shape[0])])).mean(axis=0, dtype=np.float64)
+        return cls(centre, np.zeros(centre.size), np.zeros((centre.size, centre.size)))
+
+    def add(self, features: PointFeatures, X: Any) -> None:
+        """Add the rows of `X`, block by block."""
+        blocks = list(row_blocks(X.shape[0], features.width))
+        product = np.empty_like(self.gram)
+        for rows in track(blocks, "kernel blocks"):
+            F = as_dense(features.transform(X[rows]))
+            F = np.subtract(F, self.centre, dtype=np.float64)
+            np.matmul(F.T, F, out=product)
+            self.gram += product
+            self.total += F.sum(axis=0)
+            self.count += F.shape[0]
+
+    def mean(self) -> NDArray:
+        """Mean of the features."""
+        return self.centre + self.total / self.count
+
+    def scatter(self) -> NDArray:
+        """Gram matrix of the centred features."""
+        return self.gram - np.outer(self.total, self.total / self.count)
+
+
+def spectrum_from_moments(
+    features: PointFeatures, metric: NDArray | None, moments: Moments, directions: int
+) -> Spectrum:
+    """Eigenpairs of the Gram matrix of the empirical kernel map ψ = A' features [Reeve2018, Prop. 5]."""
+    scatter = moments.scatter()
+    gram = scatter if metric is None else metric.T @ scatter @ metric
+    if not np.isfinite(gram).all():
+        raise ValueError("kernel must have finite values, got sums that are not; scale X, or change the kernel.")
+    d, V = eigh_descending((gram + gram.T) / 2)
+    # Rounding is relative to what the sums were taken of, and to the features before centring, whose own last digit
+    # enters squared: constant data must come out empty, data far from the origin must not.
+    mean, eps, n = moments.mean(), np.finfo(np.float64).eps, moments.count
+    lever = moments.total / n if metric is None else mean @ metric
+    noise = max(d.max(initial=0.0), n * float(lever @ lever)) * d.size * eps
+    rank = int(np.sum(d > max(noise, n * (8 * eps) ** 2 * float(mean @ mean))))
+    V = V[:, : min(rank, directions)]
+    return Spectrum(
+        eigenvalues=d[: V.shape[1]],
+        energy=float(np.sum(np.maximum(d, 0) ** 2)),
+        n_samples=n,
+        features=features,
+        shift=mean,
+        readout=V if metric is None else metric @ V,
+        trace=max(float(np.trace(gram)), 0.0),
+        is_complete=rank <= directions,
+    )
+
+
+def spectrum_from_kernel(kernel: Kernel, X: Any, directions: int) -> Spectrum:
+    """Spectrum of the centred N × N kernel matrix of `X`: exact, for a few thousand points."""
+    K = kernel.matrix(X)
+    n, scale = K.shape[0], float(np.abs(K).max())
+    columns = K.mean(axis=0)
+    K -= columns
+    K -= columns[:, None] - columns.mean()
+    constant = np.full((n, 1), n**-0.5)
+    # Of given values the lowest eigenvalue is wanted, too: it tells whether they are a kernel at all.
+    d, U = DenseSolver(K).top(constant, n - 1 if kernel.given_as else min(n - 1, directions + 1))
+    kernel.check_spectrum(float(d[-1]), max(float(d[0]), scale), X.dtype)
+    eps = np.finfo(np.float32 if X.dtype == np.float32 else np.float64).eps
+    # Rounding is relative to the kernel before centring: constant data must come out empty.
+    rank = int(np.sum(d > max(d[0], scale) * n * eps))
+    d, U = d[: min(rank, directions)], U[:, : min(rank, directions)]
+    readout = U / np.sqrt(d)
+    return Spectrum(
+        eigenvalues=d,
+        energy=float(np.sum(K**2)),
+        n_samples=n,
+        features=kernel.columns(X),
+        # c(x) = U' k_c(x) / √d; columns that sum to zero exactly take the row mean of k(x, ·) off.
+        shift=columns,
+        readout=readout - readout.mean(axis=0),
+        trace=float(np.trace(K)),
+        is_complete=rank <= directions,
+    )
 
 
 def _stack(parts: list[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+    if any(sp.issparse(part) for part in parts):
+        return sp.vstack([sp.csr_array(part) for part in parts], format="csr")
+    return np.concatenate(parts)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 
 from polyfold._linalg import row_blocks
-from polyfold._progress import track
+from polyfold._running import track
 from polyfold.kernels import PointFeatures
 
 __all__ = ["Spectrum"]
@@ -36,6 +37,10 @@ class Spectrum:
         Mean of the raw features.
     readout : ndarray of shape (p, r)
         c(x) = (features(x) - shift) @ readout.
+    trace : float
+        Sum of all eigenvalues, those beyond the first r included.
+    is_complete : bool
+        Whether there are no directions beyond the first r.
     """
 
     eigenvalues: NDArray
@@ -44,6 +49,8 @@ class Spectrum:
     features: PointFeatures
     shift: NDArray
     readout: NDArray
+    trace: float = np.nan
+    is_complete: bool = True
 
     @property
     def rank(self) -> int:
@@ -70,7 +77,7 @@ class Spectrum:
         blocks = list(row_blocks(X.shape[0], self.shift.shape[0], out.itemsize))
         for rows in track(blocks, "projected blocks"):
             raw = self.features.transform(X[rows])
-            if hasattr(raw, "tocsr"):
+            if sp.issparse(raw):
                 out[rows] = safe_sparse_dot(raw, readout) - shift @ readout
             else:
                 np.matmul(raw - shift, readout, out=out[rows])

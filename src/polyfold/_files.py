@@ -1,0 +1,74 @@
+"""Files that are whole or absent, and digests that tell data and settings apart."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import uuid
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["digest", "fingerprint", "portable", "write_file"]
+
+# Rows whose bytes are taken at a time: a memmap is never read as a whole.
+ROWS = 4096
+
+
+def write_file(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file at once: whatever interrupts it leaves what was there before, and nothing beside it."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def digest(content: bytes) -> str:
+    """Return a short text that another content does not have."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def fingerprint(value: Any) -> str:
+    """Return the digest of arrays, sparse matrices, settings, or dictionaries and lists of them."""
+    return digest(json.dumps(portable(value), sort_keys=True).encode())
+
+
+def portable(value: Any) -> Any:
+    """Describe a setting by what JSON can hold, in the same way in every process; arrays by a digest."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if sp.issparse(value) or isinstance(value, np.ndarray):
+        return _content(value)
+    if isinstance(value, dict):
+        return {str(key): portable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [portable(entry) for entry in value]
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return {"class": type(value).__qualname__} | portable(value.get_params(deep=False))
+    # Addresses differ from run to run; functions and classes are known by their name.
+    return getattr(value, "__qualname__", None) or re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+
+
+def _content(X: Any) -> str:
+    """Digest of shape, type and entries; the order in memory does not count."""
+    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+    state = hashlib.blake2b(f"{type(X).__name__} {X.shape} {X.dtype.str}".encode(), digest_size=16)
+    for part in (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)) if sp.issparse(X) else (X,):
+        rows = np.atleast_1d(part)
+        for start in range(0, len(rows), ROWS):
+            block = rows[start : start + ROWS]
+            state.update(repr(block.tolist()).encode() if block.dtype.hasobject else block.tobytes())
+    return state.hexdigest()

@@ -1,0 +1,212 @@
+"""Deep modular autoencoders: modular regression networks whose target is the input [Reeve2015]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from polyfold._validation import check_count, import_extra, keeps_state_on_failure
+from polyfold.estimators._network import NetworkEstimator
+from polyfold.training import MLP, Scaling, Training
+
+__all__ = ["ModularAutoencoderNetwork"]
+
+
+class ModularAutoencoderNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkEstimator):
+    r"""M autoencoders of any architecture, trained jointly to reconstruct well and differently.
+
+    With reconstructions :math:`F_i = A_i \circ B_i` and their mean :math:`\bar F`, the average over the data
+    of
+
+    .. math:: \frac1M\sum_i \|F_i(x) - x\|^2 - \lambda\,\frac1M\sum_i \|F_i(x) - \bar F(x)\|^2
+
+    is minimised. For linear maps :class:`polyfold.ModularAutoencoder` finds the minimum in closed form.
+
+    Parameters
+    ----------
+    n_modules : int, default=10
+        Number M of modules.
+    n_components : int, default=10
+        Size H of the code of one module.
+    architecture : callable, default=None
+        ``architecture(n_inputs, n_outputs)`` returns a fresh ``torch.nn.Module``; it is called with
+        (n_features, n_components) for the encoders. None means :class:`MLP` with its defaults.
+    decoder : callable, default=None
+        The same for the decoders, called with (n_components, n_features). None mirrors `architecture`.
+    diversity : float, default=0.5
+        λ in [0, 1].
+    training : Training, default=None
+        Epochs, batches, optimiser, early stopping; None means the defaults.
+    device : str, default="cpu"
+        Any torch device.
+    checkpoint : path-like, default=None
+        File that holds the state after every epoch. If it exists when fitting starts, the run goes on from
+        there and ends exactly as if it had not been interrupted; raising `max_iter` prolongs a finished one.
+    random_state : int, RandomState or None, default=None
+        Seed of weights, split, shuffling and dropout.
+
+    Attributes
+    ----------
+    network_ : torch.nn.Module
+        Trained modules: ``network_.encoder`` and ``network_.decoder``, on scaled rows.
+    loss_ : float
+        Modular loss on the data given to `fit`, per row, in the units of `X`.
+    loss_curve_, validation_curve_ : list of float
+        The same after every epoch, on the training and the held-out rows.
+    n_iter_ : int
+        Epochs run.
+
+    Notes
+    -----
+    Rows are centred and divided by one number before they enter the network. Training is in float32.
+
+    References
+    ----------
+    [Reeve2015]
+
+    Examples
+    --------
+    >>> from polyfold.networks import MLP, ModularAutoencoderNetwork
+    >>> ModularAutoencoderNetwork(n_modules=3, architecture=MLP(hidden=(128, 32)))
+    ModularAutoencoderNetwork(architecture=MLP(hidden=(128, 32)), n_modules=3)
+    """
+
+    def __init__(
+        self,
+        n_modules: int = 10,
+        n_components: int = 10,
+        *,
+        architecture: Callable[[int, int], Any] | None = None,
+        decoder: Callable[[int, int], Any] | None = None,
+        diversity: float = 0.5,
+        training: Training | None = None,
+        device: str = "cpu",
+        checkpoint: Any = None,
+        random_state: Any = None,
+    ):
+        self.n_modules = n_modules
+        self.n_components = n_components
+        self.architecture = architecture
+        self.decoder = decoder
+        self.diversity = diversity
+        self.training = training
+        self.device = device
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+
+    @keeps_state_on_failure
+    def fit(self, X: Any, y: Any = None) -> ModularAutoencoderNetwork:
+        """Train the modules.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self : ModularAutoencoderNetwork
+        """
+        X = self._validate(X, reset=True)
+        import_extra("torch", "torch")
+        check_count("n_components", self.n_components)
+        self._scaling = Scaling(X)
+        rows = self._scaling.apply(X)
+        self._train(rows, rows, self._scaling.scale**2)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the codes of all modules side by side.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_modules * n_components)
+        """
+        codes = self.transform_modules(X)
+        return codes.transpose(1, 0, 2).reshape(codes.shape[1], -1)
+
+    def transform_modules(self, X: Any) -> np.ndarray:
+        """Return the codes of every module.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Z : ndarray of shape (n_modules, n_samples, n_components)
+        """
+        return self._evaluate(self._encoder, self._scaled(X))
+
+    def inverse_transform(self, Z: Any) -> np.ndarray:
+        """Return the ensemble's reconstruction from codes: the mean over the modules.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n_samples, n_modules * n_components)
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        Z = check_array(Z, dtype=np.float32)
+        if Z.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"Z must have n_modules * n_components={self._n_features_out} columns, got {Z.shape[1]}; "
+                "pass what transform returned."
+            )
+        codes = Z.reshape(len(Z), self.n_modules, self.n_components).transpose(1, 0, 2)
+        decoded = self._evaluate(self._decoder, np.ascontiguousarray(codes), dim=1)
+        return self._scaling.undo(decoded.mean(axis=0))
+
+    def reconstruct_modules(self, X: Any) -> np.ndarray:
+        """Return the reconstruction by every module.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        reconstructions : ndarray of shape (n_modules, n_samples, n_features)
+        """
+        rows = self._scaled(X)
+        return self._scaling.undo(self._evaluate(self.network_, rows))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_modules * self.n_components
+
+    def _scaled(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return self._scaling.apply(self._validate(X, reset=False))
+
+    def _encoder(self, rows: Any) -> Any:
+        return self.network_.encoder(rows)
+
+    def _decoder(self, codes: Any) -> Any:
+        return self.network_.decoder(codes, shared=False)
+
+    def _network(self) -> Any:
+        from polyfold.training import Chain, build_ensemble
+
+        D, H = len(self._scaling.mean), self.n_components
+        encoder = MLP() if self.architecture is None else self.architecture
+        decoder = self.decoder
+        if decoder is None:
+            decoder = encoder.reversed() if isinstance(encoder, MLP) else encoder
+        return Chain(build_ensemble(encoder, self.n_modules, D, H), build_ensemble(decoder, self.n_modules, H, D))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags

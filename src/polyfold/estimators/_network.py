@@ -1,0 +1,89 @@
+"""What the network estimators share: parameters, training, evaluation in blocks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from polyfold._files import fingerprint
+from polyfold._validation import check_count, check_range, check_real, draw_seed, import_extra
+from polyfold.training import Plan, Training
+
+__all__ = ["NetworkEstimator"]
+
+
+class NetworkEstimator(BaseEstimator):
+    """Private base: subclasses define `_network` (the torch module) and call `_train`."""
+
+    n_modules: int
+    diversity: float
+    training: Training | None
+    device: str
+    checkpoint: Any
+    random_state: Any
+
+    def _plan(self) -> Plan:
+        check_count("n_modules", self.n_modules)
+        check_real(
+            "diversity",
+            self.diversity,
+            minimum=0.0,
+            maximum=1.0,
+            hint="beyond 1 the loss is unbounded below, so weights would diverge [Reeve2015, Theorem 3]",
+        )
+        training = Training() if self.training is None else self.training
+        if not isinstance(training, Training):
+            raise TypeError(f"training must be a polyfold.networks.Training or None, got {training!r}.")
+        return training.checked()
+
+    def _network(self) -> Any:
+        raise NotImplementedError
+
+    def _validate(self, X: Any, *, reset: bool) -> np.ndarray:
+        X = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
+        check_range(X)
+        return X
+
+    def _train(self, inputs: np.ndarray, targets: np.ndarray, unit: float) -> None:
+        """Build and train the network on scaled arrays; losses are stored times `unit`."""
+        torch = import_extra("torch", "torch")
+        from polyfold.training import Task, mean_loss, modular_objective, seeded, split_rows, train
+
+        plan, device, seed = self._plan(), torch.device(self.device), draw_seed(self.random_state)
+        checkpoint = None if self.checkpoint is None else self._checkpoint(inputs, targets, plan, seed)
+        loss = partial(modular_objective, diversity=float(self.diversity))
+        with seeded(seed if checkpoint is None else checkpoint.seed, device):
+            network = self._network().to(device)
+            kept, held = split_rows(len(inputs), plan.validation_fraction)
+            x, y = torch.from_numpy(inputs).to(device), torch.from_numpy(targets).to(device)
+            held_out = None if len(held) == 0 else (x[held], y[held])
+            # The sum over the modules, not their mean: a module's step does not shrink with their number.
+            task = Task(x[kept], y[kept], loss, weight=self.n_modules, validation=held_out)
+            run = train(network, task, plan, checkpoint=checkpoint)
+            self.loss_ = unit * mean_loss(network, x, y, loss)
+        self.network_ = network
+        self.n_iter_ = run.epoch
+        self.loss_curve_ = [unit * loss for loss in run.losses]
+        self.validation_curve_ = [unit * loss for loss in run.validation_losses]
+
+    def _checkpoint(self, inputs: np.ndarray, targets: np.ndarray, plan: Plan, seed: int) -> Any:
+        """Open the file of a run that must go on with the same data and settings, for any number of epochs."""
+        from polyfold.training import Checkpoint
+
+        settings = self.get_params(deep=False) | vars(plan) | {"data": [inputs, targets]}
+        for changeable in ("checkpoint", "device", "max_iter", "random_state", "training"):
+            del settings[changeable]
+        return Checkpoint(self.checkpoint, fingerprint(settings), seed=seed, fixed=self.random_state is not None)
+
+    def _evaluate(self, function: Any, rows: np.ndarray, dim: int = 0) -> np.ndarray:
+        """Apply a torch `function` to blocks of `rows` along `dim` and return one float array."""
+        import torch
+
+        tensor = torch.from_numpy(rows)
+        with torch.no_grad():
+            parts = [function(block.to(self.device)).cpu() for block in tensor.split(4096, dim=dim)]
+        return torch.cat(parts, dim=1).numpy()

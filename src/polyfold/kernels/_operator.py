@@ -1,0 +1,303 @@
+"""Operators: kernels known as a matrix on N points, with everything that is asked of them.
+
+Every spectral method here solves problem (4) of [Blau2017]: maximise gᵀ K g over unit vectors g. An operator adds a
+measure w (degrees for walks, ones otherwise): the coordinate is f = g / √w, its mean is taken with weights w, and per
+connected component. Where a method minimises a cost, K = flip · I − cost, and the cost is kept: its smallest
+eigenvalues would drown in the rounding of the flip.
+
+On the training points an eigenvector, constrained or not, has K g = ν g + √w (a + v m/w): an intercept a per component
+and a part v that the constraints took off. All pieces exist at a new point, so that one formula extends every method
+(`Extension`):
+
+    f(x) = (T(x) f − s(x) a − r(x) v(x)) / (o(x) + ν t(x))
+
+    kernels of two points    T = k(x, ·),  s = r = 1,           o = 0,           t = 1
+    random walks             T = a step,   s = its time,        o = 1 − s·flip,  t = s
+    locally linear methods   T = weights,  s = r = 0,           o = 1,           t = 0
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
+
+from polyfold._linalg import as_dense
+from polyfold.exceptions import GraphWarning
+from polyfold.neighbors import Neighborhoods, distinct_rows, find_neighbors
+
+__all__ = [
+    "Extension",
+    "Operator",
+    "component_labels",
+    "feature_operator",
+    "interpolation",
+    "largest_eigenvalue",
+    "match_training",
+    "minimiser",
+    "neighborhoods",
+    "require_points",
+    "sparse_rows",
+]
+
+_MATCH = 1e-6
+_NO_VALUES = np.empty(0)
+
+
+@dataclass(frozen=True)
+class Extension:
+    """How new points read coordinates off the training points, by the formula in the head of this module.
+
+    `image` applies T to functions on the training points (N, k); `matches` holds the training point that a row
+    coincides with, or −1: its coordinates are known. A new point so isolated that its step outlasts the coordinate's
+    own time scale is not pushed further out than `floor` allows.
+    """
+
+    image: Callable[[NDArray], NDArray]
+    components: NDArray
+    matches: NDArray
+    times: NDArray
+    shares: NDArray
+    offset: NDArray
+    slope: NDArray
+    floor: float = -np.inf
+
+    @classmethod
+    def of_kernel(cls, image: Callable[[NDArray], NDArray], n: int, matches: NDArray | None = None) -> Extension:
+        """Extend a kernel whose values at the new points are known."""
+        none, one = np.zeros(n, dtype=np.intp), np.ones(n)
+        return cls(image, none, none - 1 if matches is None else matches, one, one, np.zeros(n), one)
+
+    def values(
+        self, functions: NDArray, eigenvalues: NDArray, intercepts: NDArray, predictable: NDArray | float = 0.0
+    ) -> NDArray:
+        """Functions (N, k) at the new points, (n, k), from eigenvalues (k,), a (c, k) and v (n, k)."""
+        taken = self.times[:, None] * intercepts[self.components] + self.shares[:, None] * predictable
+        share = np.maximum(self.offset[:, None] + self.slope[:, None] * eigenvalues, self.floor)
+        return self.settle((self.image(functions) - taken) / share, functions)
+
+    def settle(self, new: NDArray, old: NDArray) -> NDArray:
+        """Put the known values `old` (N, …) in place of `new` (n, …) where a row is a training point."""
+        known = self.matches >= 0
+        new[known] = old[self.matches[known]]
+        return new
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A symmetric kernel on N points, to be maximised.
+
+    Parameters
+    ----------
+    extend : callable
+        New rows to an `Extension`.
+    weights : ndarray of shape (N,)
+        The measure w.
+    matrix : (N, N) ndarray or sparse matrix
+        Or else ``factor``, of shape (N, m): the matrix is then C Cᵀ and never formed.
+    measure : ndarray of shape (N,)
+        m, how much each point counts in regressions.
+    components : ndarray of shape (N,)
+        Numbers of the connected components.
+    cost : sparse matrix, optional
+        What the method minimises; ``matrix`` is flip · I − cost.
+    steps : int
+        The operator is this power of ``matrix``: a walk of several steps.
+    power : int
+        Eigenvalues of the kernel are those of the operator to this power.
+    has_units : bool
+        Whether eigenvalues are variances in the units of the data, as in kernel PCA.
+    is_walk : bool
+        Whether eigenvalues are far enough apart for Lanczos unless the data are low-dimensional.
+    near : Neighborhoods, optional
+    row_points : ndarray of shape (n,), optional
+        Which of the N points every row of the data is, where copies were merged.
+    """
+
+    extend: Callable[[Any], Extension]
+    weights: NDArray
+    matrix: Any = None
+    factor: NDArray | None = None
+    measure: NDArray = field(default_factory=lambda: _NO_VALUES)
+    components: NDArray = field(default_factory=lambda: _NO_VALUES)
+    cost: Any = None
+    flip: float = 0.0
+    steps: int = 1
+    power: int = 1
+    has_units: bool = False
+    is_walk: bool = False
+    near: Neighborhoods | None = None
+    row_points: NDArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.measure is _NO_VALUES:
+            object.__setattr__(self, "measure", np.ones(self.n_samples))
+        if self.components is _NO_VALUES:
+            object.__setattr__(self, "components", np.zeros(self.n_samples, dtype=np.intp))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of points."""
+        return len(self.weights)
+
+    @property
+    def trivial(self) -> NDArray:
+        """Directions that carry no information, √w on every component, shape (N, c)."""
+        labels = self.components
+        return np.sqrt(self.weights)[:, None] * (labels[:, None] == np.arange(labels.max() + 1))
+
+    def apply(self, V: NDArray) -> NDArray:
+        """Return K V for V of shape (N,) or (N, k)."""
+        if self.factor is not None:
+            return self.factor @ (self.factor.T @ V)
+        for _ in range(self.steps):
+            V = self.matrix @ V
+        return V
+
+    def dense(self) -> NDArray:
+        """Return K as an array, exactly symmetric."""
+        if self.factor is not None:
+            K = self.factor @ self.factor.T
+        else:
+            K = as_dense(self.matrix).astype(np.float64, copy=False)
+        K = np.linalg.matrix_power(K, self.steps) if self.steps > 1 else K
+        return (K + K.T) / 2
+
+    def energy(self, Q: NDArray) -> float | None:
+        """Sum of squares of all eigenvalues outside the span of Q; None where that cannot be had cheaply."""
+        if self.factor is not None:
+            C = self.factor - Q @ (Q.T @ self.factor)
+            return float(np.sum((C.T @ C) ** 2))
+        if self.cost is None or self.power > 1:  # indefinite, or a power of what is known
+            return None
+        return float(self.matrix.multiply(self.matrix).sum()) - float(np.sum((Q.T @ (self.matrix @ Q)) ** 2))
+
+    def on_rows(self, values: NDArray) -> NDArray:
+        """Values of the N points, given back to the rows of the data."""
+        return values if self.row_points is None else values[self.row_points]
+
+
+@dataclass(frozen=True)
+class _FactorExtension:
+    """New points of a kernel known by features: k(x, ·) = features(x) Cᵀ."""
+
+    factor: NDArray
+    features: Callable[[Any], NDArray]
+
+    def __call__(self, X: Any) -> Extension:
+        features = self.features(X)
+        return Extension.of_kernel(lambda F: features @ (self.factor.T @ F), X.shape[0])
+
+
+def feature_operator(factor: NDArray, features: Callable[[Any], NDArray]) -> Operator:
+    """Operator C Cᵀ of a kernel known by the features C of its points and a function that gives those of others."""
+    extend = _FactorExtension(factor, features)
+    return Operator(extend, np.ones(len(factor)), factor=factor, has_units=True)
+
+
+def minimiser(cost: Any, extend: Any, components: NDArray, near: Neighborhoods, row_points: NDArray | None) -> Operator:
+    """Operator of a method that minimises fᵀ cost f and whose extension interpolates."""
+    flip = largest_eigenvalue(cost)
+    identity = sp.eye_array(cost.shape[0], format="csr")
+    return Operator(
+        extend,
+        np.ones(cost.shape[0]),
+        matrix=sp.csr_array(flip * identity - cost),  # [Blau2017, Alg. 1 step 2]
+        components=components,
+        cost=cost,
+        flip=flip,
+        near=near,
+        row_points=row_points,
+    )
+
+
+def interpolation(indices: NDArray, values: NDArray, matches: NDArray, components: NDArray) -> Extension:
+    """Extension by weighted means: `values` (n, k) on the training points `indices`."""
+    rows, nothing = sparse_rows(values, indices, len(components)), np.zeros(len(indices))
+    first = components[indices[:, 0]]
+    return Extension(lambda F: rows @ F, first, matches, nothing, nothing, nothing + 1, nothing)
+
+
+def sparse_rows(values: NDArray, indices: NDArray, n_columns: int) -> Any:
+    """Sparse matrix with `values` (n, k) in the columns `indices` of every row; zeros are kept."""
+    n, k = indices.shape
+    return sp.csr_array((values.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n_columns))
+
+
+def neighborhoods(kernel: Any, X: Any, *, default: int = 10) -> tuple[Any, Neighborhoods, NDArray | None]:
+    """Find the neighbourhoods a graph kernel asks for by its parameters, among the distinct rows of `X`.
+
+    Returns those rows, their neighbourhoods, and which of them every row is (None where all differ): copies of a point
+    would crowd out its neighbours, and have no reason to lie apart.
+    """
+    points, row_points, near = X, None, _neighborhoods(kernel, X, default)
+    if not kernel.takes_precomputed and not near.distances[:, 0].all():
+        copies = distinct_rows(X)
+        if copies is not None:
+            points, row_points = X[copies[0]], copies[1]
+            near = _neighborhoods(kernel, points, default)
+    if not near.distances.any():
+        raise ValueError(
+            f"{type(kernel).__name__} needs points at different places, got {near.n_samples} points whose "
+            f"{near.n_neighbors} nearest neighbours are all at distance zero; raise n_neighbors."
+        )
+    return points, near, row_points
+
+
+def _neighborhoods(kernel: Any, points: Any, default: int) -> Neighborhoods:
+    n = points.shape[0]
+    if n < 3:
+        raise ValueError(
+            f"{type(kernel).__name__} needs at least 3 points at different places, got {n}; drop duplicates, or use a "
+            "kernel of two points such as 'rbf'."
+        )
+    k = min(default, n - 1) if kernel.n_neighbors is None else kernel.n_neighbors
+    return find_neighbors(points, k, engine=kernel.neighbors, n_jobs=kernel.n_jobs)
+
+
+def require_points(kernel: Any, X: Any) -> NDArray:
+    """Return `X` as an array, or explain why this kernel cannot do without points."""
+    if kernel.takes_precomputed:
+        raise ValueError(
+            f"{type(kernel).__name__} needs the points themselves, so neighbors='precomputed' is not possible; pass "
+            "X and, to bring your own graph, a transformer as neighbors."
+        )
+    return as_dense(X)
+
+
+def component_labels(graph: Any, *, what: str) -> NDArray:
+    """Label connected components, and warn where there is more than one."""
+    count, labels = connected_components(graph, directed=False)
+    if count > 1:
+        sizes = np.sort(np.bincount(labels))[::-1]
+        shown = ", ".join(map(str, sizes[:5])) + (", …" if count > 5 else "")
+        warnings.warn(
+            f"the neighbour graph of {what} has {count} components (sizes {shown}); coordinates are found within "
+            "components and have mean zero in each. Raise n_neighbors for a connected graph.",
+            GraphWarning,
+            stacklevel=4,
+        )
+    return labels.astype(np.intp)
+
+
+def match_training(distances: NDArray, indices: NDArray) -> NDArray:
+    """Index of the training point each new row coincides with, −1 where there is none."""
+    # Distances from matrix products carry rounding, so "zero" is relative to the neighbourhood's size.
+    same = distances[:, 0] <= _MATCH * distances[:, -1]
+    return np.where(same, indices[:, 0], -1)
+
+
+def largest_eigenvalue(cost: Any) -> float:
+    """λ_max of a sparse positive semi-definite matrix, rounded up so that the flip stays positive."""
+    if cost.shape[0] <= 32:
+        return float(np.linalg.eigvalsh(cost.toarray())[-1]) * (1 + 1e-4)
+    start = np.random.RandomState(0).uniform(-1, 1, cost.shape[0])
+    options: dict[str, Any] = {"k": 1, "which": "LA", "tol": 1e-4, "v0": start, "return_eigenvectors": False}
+    return float(eigsh(cost, **options)[0]) * (1 + 1e-4)

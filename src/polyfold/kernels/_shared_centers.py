@@ -1,0 +1,132 @@
+"""The similarity of a bootstrap network as a kernel for every solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from polyfold._running import n_threads
+from polyfold._validation import check_count, check_range, draw_seed, own_rows, sum_duplicates
+from polyfold.bootstrap import choose_bottom, decaying_sizes, fit_network, shared_centers
+from polyfold.kernels._base import Kernel
+from polyfold.neighbors import KnownRows
+
+__all__ = ["SharedCenters"]
+
+
+class SharedCenters(Kernel):
+    """Share of clusterings in which two points have the same nearest centre.
+
+    The kernel of a multilayer bootstrap network [Zhang2016]: positive semi-definite, because it is the mean over
+    clusterings of the inner products of indicator vectors, and one for equal points.
+
+    Parameters
+    ----------
+    layer : int, default=-1
+        Layer whose codes are compared; 0 is the first one.
+    n_classes : int, default=10
+    first_layer : float or int, default=0.5
+    decay : float, default=0.5
+    n_clusterings : int, default=400
+    feature_fraction : float, default=0.5
+    metric : {"euclidean", "cosine", "linear"}, default="euclidean"
+    neighbors : {"auto", "exact", "graph"} or int, default="auto"
+        All as in :class:`~polyfold.MultilayerBootstrapNetwork`.
+    random_state : int, RandomState or None, default=0
+        An integer, so that the kernel is one function wherever it is evaluated.
+    n_jobs : int or None, default=None
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from polyfold.kernels import SharedCenters
+    >>> X = load_iris().data
+    >>> kernel = SharedCenters(n_classes=3, n_clusterings=50).resolve(X)
+    >>> kernel(X[:2], X[:2]).diagonal()
+    array([1., 1.])
+    """
+
+    def __init__(
+        self,
+        layer: int = -1,
+        *,
+        n_classes: int = 10,
+        first_layer: float = 0.5,
+        decay: float = 0.5,
+        n_clusterings: int = 400,
+        feature_fraction: float = 0.5,
+        metric: str = "euclidean",
+        neighbors: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ):
+        self.layer = layer
+        self.n_classes = n_classes
+        self.first_layer = first_layer
+        self.decay = decay
+        self.n_clusterings = n_clusterings
+        self.feature_fraction = feature_fraction
+        self.metric = metric
+        self.neighbors = neighbors
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _resolve(self, X: Any) -> None:
+        """Fit the network whose codes are compared."""
+        X = own_rows(_rows(X), X)
+        n = X.shape[0]
+        share = self.first_layer < 1
+        first = int(self.first_layer * n) if share else check_count("first_layer", self.first_layer, maximum=n - 1)
+        sizes = decaying_sizes(max(1, first), self.decay, self.n_classes)
+        seed = draw_seed(self.random_state)
+        bottom = choose_bottom(
+            X, metric=self.metric, neighbors=self.neighbors, n_centers=sizes[0], reconstruction=0.0, seed=seed
+        )
+        self.network_ = fit_network(
+            X,
+            bottom,
+            sizes,
+            n_clusterings=self.n_clusterings,
+            feature_fraction=self.feature_fraction,
+            reconstruction=0.0,
+            seed=seed,
+            n_jobs=n_threads(self.n_jobs),
+        )
+        self._known = KnownRows(bottom.X)
+
+    def __call__(self, X: Any, Y: Any) -> NDArray:
+        """Return the shares of all pairs of rows, shape (n, m)."""
+        left = self._codes(X)
+        right = left if Y is X else self._codes(Y)
+        return shared_centers(left, right) / self.n_clusterings
+
+    def _codes(self, X: Any) -> NDArray:
+        """Codes of rows, (V, n): training rows, such as landmarks, have theirs from the fit."""
+        if not hasattr(self, "network_"):
+            raise ValueError("SharedCenters depends on all of the data; call resolve(X) before evaluating it.")
+        known, network = self._known, self.network_
+        X = _rows(X)
+        if X.shape[1] != known.rows.shape[1]:
+            raise ValueError(f"X must have the {known.rows.shape[1]} columns of the training rows, got {X.shape[1]}.")
+        if not sp.issparse(known.rows):
+            X = X.toarray() if sp.issparse(X) else X
+        level = range(len(network.sizes))[self.layer]
+        place = known.find(X)
+        codes = network.codes[level][:, place]
+        new = np.flatnonzero(place < 0)
+        if len(new):
+            codes[:, new] = network.encode(X[new], level, n_jobs=n_threads(self.n_jobs))
+        return codes
+
+
+def _rows(X: Any) -> Any:
+    if sp.issparse(X):
+        X = sum_duplicates(sp.csr_array(X))
+    else:
+        X = np.asarray(X)
+        X = np.ascontiguousarray(X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64))
+    check_range(X)
+    return X

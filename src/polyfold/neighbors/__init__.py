@@ -1,0 +1,22 @@
+"""Who is near whom: exact, FAISS, PyNNDescent or given; one way for graphs, search and networks."""
+
+from polyfold.neighbors._distinct import KnownRows, distinct_rows
+from polyfold.neighbors._engines import sorted_lists
+from polyfold.neighbors._principal import PrincipalIndex, Screen, list_recall, principal_screen, unit_rows
+from polyfold.neighbors._search import Neighborhoods, Search, choose_engine, find_neighbors, make_search
+
+__all__ = [
+    "KnownRows",
+    "Neighborhoods",
+    "PrincipalIndex",
+    "Screen",
+    "Search",
+    "choose_engine",
+    "distinct_rows",
+    "find_neighbors",
+    "list_recall",
+    "make_search",
+    "principal_screen",
+    "sorted_lists",
+    "unit_rows",
+]

@@ -1,0 +1,123 @@
+"""Equal rows: which they are, and which of the known ones a row is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from polyfold._linalg import row_blocks
+
+__all__ = ["KnownRows", "distinct_rows"]
+
+
+def distinct_rows(X: Any) -> tuple[NDArray, NDArray] | None:
+    """Find the copies among the rows of `X`; 0.0 and -0.0 are equal.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+
+    Returns
+    -------
+    first : ndarray of shape (m,)
+        The first of each set of equal rows, ascending.
+    inverse : ndarray of shape (n,)
+        For every row, which of those it equals. None is returned, instead of both, where all rows differ.
+
+    Notes
+    -----
+    O(n d) time and one number a row: rows are compared by a 64-bit hash, then those of equal hash in full.
+    """
+    X = _canonical(X)
+    # Rows of equal hash differ once in 2⁶⁴ pairs; then another hash is as good as new.
+    for seed in range(8):
+        _, first, inverse = np.unique(_hashes(X, seed), return_index=True, return_inverse=True)
+        if len(first) == X.shape[0]:
+            return None
+        if _equal_rows(X, np.arange(X.shape[0]), X, first[inverse]).all():
+            order = np.argsort(first)
+            rank = np.empty_like(order)
+            rank[order] = np.arange(len(order))
+            return first[order], rank[inverse]
+    raise AssertionError("eight hashes cannot all collide")
+
+
+class KnownRows:
+    """Rows by which others are recognised; `X` is kept, not copied."""
+
+    def __init__(self, X: Any):
+        self.rows = _canonical(X)
+        hashes = _hashes(self.rows, 0)
+        self.order = np.argsort(hashes, kind="stable")
+        self.hashes = hashes[self.order]
+
+    def find(self, Y: Any) -> NDArray:
+        """Index of a known row that equals each row of `Y`, -1 where there is none or the types differ, shape (n,)."""
+        out = np.full(Y.shape[0], -1, dtype=np.intp)
+        if Y.dtype != self.rows.dtype or sp.issparse(Y) != sp.issparse(self.rows):
+            return out
+        Y = _canonical(Y)
+        hashes = _hashes(Y, 0)
+        place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        hits = np.flatnonzero(self.hashes[place] == hashes)
+        found = self.order[place[hits]]
+        same = _equal_rows(Y, hits, self.rows, found)
+        out[hits[same]] = found[same]
+        return out
+
+
+def _canonical(X: Any) -> Any:
+    """Sparse rows with every column at most once, in order and not zero; dense ones as they are."""
+    if not sp.issparse(X):
+        return np.asarray(X)
+    X = sp.csr_array(X, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    return X
+
+
+def _bits(values: NDArray) -> NDArray:
+    """Whole numbers that are equal where the values are."""
+    if values.dtype.kind != "f":
+        return values.astype(np.uint64)
+    # Adding zero turns -0.0, equal to 0.0 but of other bits, into 0.0.
+    bits = (values + values.dtype.type(0)).view(f"u{values.itemsize}").astype(np.uint64)
+    # Short numbers leave the low bits of doubles empty, and a product passes bits only upwards.
+    return bits ^ (bits >> np.uint64(32))
+
+
+def _hashes(X: Any, seed: int) -> NDArray:
+    """Sum of the bits of every row, weighted by column, modulo 2⁶⁴: (n,) uint64."""
+    weights = np.random.default_rng([seed, X.shape[1]]).integers(1, 2**63, size=X.shape[1], dtype=np.uint64) | 1
+    if sp.issparse(X):
+        sums = np.concatenate([[np.uint64(0)], np.cumsum(_bits(X.data) * weights[X.indices], dtype=np.uint64)])
+        return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+    out = np.empty(len(X), dtype=np.uint64)
+    for rows in row_blocks(*X.shape):
+        out[rows] = _bits(X[rows]) @ weights
+    return out
+
+
+def _equal_rows(A: Any, i: NDArray, B: Any, j: NDArray) -> NDArray:
+    """Whether row ``i[t]`` of `A` equals row ``j[t]`` of `B`, for every t."""
+    if sp.issparse(A):
+        return _equal_sparse_rows(A[i], B[j])
+    same = np.ones(len(i), dtype=bool)
+    # A row is equal to itself: only copies are looked at.
+    others = np.flatnonzero(i != j) if A is B else np.arange(len(i))
+    for block in row_blocks(len(others), A.shape[1]):
+        t = others[block]
+        same[t] = (_bits(A[i[t]]) == _bits(B[j[t]])).all(axis=1)
+    return same
+
+
+def _equal_sparse_rows(A: Any, B: Any) -> NDArray:
+    same = np.diff(A.indptr) == np.diff(B.indptr)
+    A, B = A[same], B[same]
+    differs = (A.indices != B.indices) | (_bits(A.data) != _bits(B.data))
+    owners = np.repeat(np.flatnonzero(same), np.diff(A.indptr))
+    same[owners[differs]] = False
+    return same

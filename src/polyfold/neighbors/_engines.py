@@ -1,0 +1,194 @@
+"""Other ways to find neighbours: FAISS, PyNNDescent, given graphs and distances, any neighbours transformer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from polyfold._linalg import row_blocks
+from polyfold._validation import import_extra
+from polyfold.neighbors._search import SEARCHES, Exact, Frame, without_self
+
+__all__ = ["sorted_lists"]
+
+# Squares of entries up to here, and sums of many of them, are finite in single precision.
+_FAR = 2.0**55
+
+
+class _Faiss:
+    """FAISS's graph index (HNSW); it holds the only copy of the rows, in single precision."""
+
+    def __init__(self, X: Any, n_jobs: int | None = None):
+        faiss = import_extra("faiss", "faiss")
+        if sp.issparse(X):
+            raise ValueError("the FAISS engine needs dense rows, got a sparse matrix; use the exact engine.")
+        self.frame = Frame.of(X)
+        self.index: Any = self._empty(faiss, X.shape[1])
+        for rows in row_blocks(*X.shape):
+            self.index.add(self.frame.apply(X[rows]).astype(np.float32))
+
+    @staticmethod
+    def _empty(faiss: Any, n_features: int) -> Any:
+        index = faiss.IndexHNSWFlat(n_features, 16)
+        index.hnsw.efConstruction = 60
+        return index
+
+    def _search(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
+        self.index.hnsw.efSearch = max(48, 2 * k)
+        return self.index.search(rows, k)
+
+    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the `k` nearest rows, shape (n, k)."""
+        blocks = [self._query_block(self.frame.apply(X[rows]), k) for rows in row_blocks(*X.shape)]
+        distances, indices = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        return distances * self.frame.scale, indices
+
+    def _query_block(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
+        far = np.abs(rows).max(axis=1) > _FAR
+        squared, indices = self._search(np.where(far[:, None], 0, rows).astype(np.float32), k)
+        distances = np.sqrt(np.maximum(squared, 0.0), dtype=np.float64)
+        # Copies can cut the graph, and single precision has an end: what is not answered is searched exactly.
+        left = np.flatnonzero(far | (indices < 0).any(axis=1))
+        if len(left):
+            stored = self.index.reconstruct_n(0, self.index.ntotal).astype(np.float64)
+            distances[left], indices[left] = Exact(stored).query(rows[left], k)
+        return distances, indices
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "index": import_extra("faiss", "faiss").serialize_index(self.index)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, index=import_extra("faiss", "faiss").deserialize_index(state["index"]))
+
+
+class _FaissFlat(_Faiss):
+    """FAISS's brute force."""
+
+    @staticmethod
+    def _empty(faiss: Any, n_features: int) -> Any:
+        return faiss.IndexFlatL2(n_features)
+
+    def _search(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
+        return self.index.search(rows, k)
+
+
+class _PyNNDescent:
+    """A graph index that also takes sparse rows; what it does not find is searched exactly."""
+
+    def __init__(self, X: Any, n_jobs: int | None = None):
+        pynndescent = import_extra("pynndescent", "pynndescent")
+        self.frame = Frame.of(X)
+        rows = self.frame.apply(X)
+        self.rows = sp.csr_matrix(rows, dtype=np.float32) if sp.issparse(rows) else rows.astype(np.float32, copy=False)
+        links = min(30, X.shape[0] - 1)
+        self.index = pynndescent.NNDescent(self.rows, n_neighbors=links, random_state=0, n_jobs=n_jobs)
+        self.index.prepare()
+
+    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the `k` nearest rows, shape (n, k)."""
+        rows = self.frame.apply(X)
+        rows = sp.csr_matrix(rows, dtype=np.float32) if sp.issparse(rows) else rows.astype(np.float32, copy=False)
+        indices, distances = self.index.query(rows, k=k)
+        distances = distances.astype(np.float64)
+        left = np.flatnonzero((indices < 0).any(axis=1) | ~np.isfinite(distances).all(axis=1))
+        if len(left):
+            distances[left], indices[left] = Exact(self.rows).query(rows[left], k)
+        return distances * self.frame.scale, indices
+
+
+class _Distances:
+    """Distances given as a matrix: dense, or sparse with the known neighbours of each row.
+
+    scikit-learn's search in sparse graphs takes oneself for the first entry of every row, stored or not, and keeps
+    the whole matrix for its size.
+    """
+
+    def __init__(self, X: Any, n_jobs: int | None = None):
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(f"neighbors='precomputed' needs square distances (n, n), got shape {X.shape}.")
+        self.n_samples = X.shape[0]
+
+    def of_training(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the `k` nearest others of every training point, shape (n, k)."""
+        return _first_columns(*_sorted_entries(X, drop_self=True), X.shape, k)
+
+    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the `k` nearest rows, shape (n, k)."""
+        if X.shape[1] != self.n_samples:
+            raise ValueError(f"X must hold distances to {self.n_samples} training points, got {X.shape[1]} columns.")
+        return _first_columns(*_sorted_entries(X, drop_self=False), X.shape, k)
+
+
+class _Transformer:
+    """Any object with scikit-learn's `KNeighborsTransformer` interface, asked by `kneighbors` where it has that."""
+
+    def __init__(self, X: Any, n_jobs: int | None, transformer: Any):
+        self.transformer = clone(transformer).fit(X)
+
+    def of_training(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the `k` nearest others, whether the graph counts a point itself or not."""
+        if hasattr(self.transformer, "kneighbors"):
+            return without_self(*self.transformer.kneighbors(X, n_neighbors=k + 1))
+        graph = self.transformer.transform(X)
+        return _first_columns(*_sorted_entries(graph, drop_self=True), graph.shape, k)
+
+    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the `k` nearest rows, shape (n, k)."""
+        if hasattr(self.transformer, "kneighbors"):
+            return self.transformer.kneighbors(X, n_neighbors=k)
+        graph = self.transformer.transform(X)
+        return _first_columns(*_sorted_entries(graph, drop_self=False), graph.shape, k)
+
+
+def sorted_lists(graph: Any, *, drop_self: bool) -> NDArray:
+    """Columns of every row of a distance matrix or graph by rising distance, padded with -1: (n, m) int32."""
+    rows, columns, _ = _sorted_entries(graph, drop_self=drop_self)
+    counts, place = _places(rows, graph.shape[0])
+    out = np.full((graph.shape[0], max(1, counts.max(initial=0))), -1, dtype=np.int32)
+    out[rows, place] = columns
+    return out
+
+
+def _sorted_entries(graph: Any, *, drop_self: bool) -> tuple[NDArray, NDArray, NDArray]:
+    """Rows, columns and distances of all entries by row, then distance, then column."""
+    if sp.issparse(graph):
+        # Stored zeros are neighbours at no distance, so nothing may prune them.
+        coo = sp.csr_array(graph).tocoo()
+        rows, columns, distances = *coo.coords, coo.data
+    else:
+        rows, columns = (index.ravel() for index in np.indices(graph.shape))
+        distances = np.asarray(graph).ravel()
+    if len(distances) and not np.min(distances) >= 0:
+        raise ValueError(f"distances must be >= 0, got {np.min(distances):.3g}; pass distances, not similarities.")
+    if drop_self:
+        keep = rows != columns
+        rows, columns, distances = rows[keep], columns[keep], distances[keep]
+    order = np.lexsort((columns, distances, rows))
+    return rows[order], columns[order], distances[order]
+
+
+def _places(rows: NDArray, n: int) -> tuple[NDArray, NDArray]:
+    """Entries of every row, and the place of each entry in its row, for sorted `rows`."""
+    counts = np.bincount(rows, minlength=n)
+    return counts, np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _first_columns(rows: NDArray, columns: NDArray, distances: NDArray, shape: Any, k: int) -> tuple[NDArray, NDArray]:
+    """Return distances and indices of the first `k` entries of every row, shape (n, k)."""
+    counts, place = _places(rows, shape[0])
+    if len(counts) and counts.min() < k:
+        raise ValueError(
+            f"the neighbour graph must hold at least {k} neighbours of every row, got {counts.min()}; "
+            "build it with more neighbours, or lower n_neighbors."
+        )
+    first = place < k
+    return distances[first].reshape(-1, k).astype(np.float64), columns[first].reshape(-1, k)
+
+
+SEARCHES.update(
+    faiss=_Faiss, flat=_FaissFlat, pynndescent=_PyNNDescent, precomputed=_Distances, transformer=_Transformer
+)

@@ -1,0 +1,238 @@
+"""Nearest neighbours of training points and of new ones, and the exact search for them."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.extmath import row_norms
+
+from polyfold._linalg import row_blocks
+from polyfold._validation import check_choice, check_count, sum_duplicates
+
+__all__ = [
+    "ENGINES",
+    "Exact",
+    "Frame",
+    "Neighborhoods",
+    "Search",
+    "choose_engine",
+    "find_neighbors",
+    "make_search",
+    "without_self",
+]
+
+# Searches by name; the file of each adds its own.
+SEARCHES: dict[str, Any] = {}
+ENGINES = ("auto", "exact", "faiss", "pynndescent", "precomputed")
+# Above this many rows, and more columns than a tree can use, exact search costs more than all the rest.
+_EXACT_ROWS = 20_000
+_TREE_COLUMNS = 15
+# Rows that tell where the data are, and how far apart.
+_FRAME_ROWS = 2001
+# Sums of squares stay finite for entries up to 2 to this power, in single and in double precision.
+_LARGEST = {4: 55, 8: 500}
+
+
+class Search(Protocol):
+    """Search among the rows it was built from."""
+
+    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the `k` nearest rows of every row of `X`, nearest first, shape (n, k)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Neighborhoods:
+    """The k nearest other points of every training point, and a search for new ones.
+
+    `distances` and `indices` have shape (n, k), nearest first, a point never its own neighbour.
+    """
+
+    distances: NDArray
+    indices: NDArray
+    search: Search
+
+    @property
+    def n_samples(self) -> int:
+        """Number of training points."""
+        return len(self.indices)
+
+    @property
+    def n_neighbors(self) -> int:
+        """Number of neighbours of each."""
+        return self.indices.shape[1]
+
+    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the `k` nearest training points of new rows, shape (n, k)."""
+        return _in_order(*self.search.query(X, min(k, self.n_samples)))
+
+    def graph(self) -> Any:
+        """Return the directed graph of distances as a sparse (n, n) matrix; zeros of duplicates are kept."""
+        n, k = self.indices.shape
+        pointers = np.arange(0, n * k + 1, k)
+        return sp.csr_array((self.distances.ravel(), self.indices.ravel(), pointers), shape=(n, n))
+
+
+def find_neighbors(X: Any, n_neighbors: int, *, engine: Any = "auto", n_jobs: int | None = None) -> Neighborhoods:
+    """Find the neighbourhoods of the rows of `X`.
+
+    Moving all points, or multiplying them by a power of two, changes nothing but the unit of the distances.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n, n_features), or distances where ``engine="precomputed"``
+    n_neighbors : int
+        At most n - 1.
+    engine : str or transformer, default="auto"
+        "exact" (scikit-learn), "faiss", "pynndescent", "precomputed", or an object with scikit-learn's
+        `KNeighborsTransformer` interface. "auto" follows `choose_engine`.
+    n_jobs : int or None, default=None
+    """
+    k = check_count(
+        "n_neighbors", n_neighbors, maximum=X.shape[0] - 1, hint=f"X has {X.shape[0]} samples; lower n_neighbors"
+    )
+    if isinstance(engine, str):
+        check_choice("neighbors", engine, ENGINES)
+        engine = choose_engine(*X.shape, sparse=sp.issparse(X)) if engine == "auto" else engine
+    search = make_search(engine, X, n_jobs)
+    if hasattr(search, "of_training"):
+        return Neighborhoods(*_in_order(*search.of_training(X, k)), search)
+    return Neighborhoods(*_in_order(*without_self(*search.query(X, k + 1))), search)
+
+
+def make_search(engine: Any, X: Any, n_jobs: int | None = None) -> Any:
+    """Index the rows of `X` by an engine's name, or by a copy of a transformer of neighbours."""
+    if isinstance(engine, str):
+        return SEARCHES[engine](X, n_jobs)
+    return SEARCHES["transformer"](X, n_jobs, engine)
+
+
+def choose_engine(n_samples: int, n_features: int, *, sparse: bool = False, approximate: bool = True) -> str:
+    """Return what "auto" stands for: an approximate index where exact search would be slow, if FAISS is there.
+
+    Without `approximate`, what answers exactly: FAISS's flat index ("flat"), or scikit-learn ("exact").
+    """
+    # PyNNDescent compiles for a minute before its first search, so it has to be asked for.
+    if sparse or importlib.util.find_spec("faiss") is None:
+        return "exact"
+    if not approximate:
+        return "flat"
+    return "exact" if n_samples <= _EXACT_ROWS or n_features <= _TREE_COLUMNS else "faiss"
+
+
+def without_self(distances: NDArray, indices: NDArray) -> tuple[NDArray, NDArray]:
+    """Drop every point from its own list; where it is absent (duplicates, approximate search), drop the last."""
+    n, k = indices.shape
+    own = indices == np.arange(n)[:, None]
+    own[~own.any(axis=1), -1] = True
+    # A point listed twice by an approximate index loses only its first mention.
+    keep = ~(own & (np.cumsum(own, axis=1) == 1))
+    return distances[keep].reshape(n, k - 1), indices[keep].reshape(n, k - 1)
+
+
+def _in_order(distances: NDArray, indices: NDArray) -> tuple[NDArray, NDArray]:
+    """Sort every list by distance, then by index."""
+    order = np.lexsort((indices, distances), axis=1)
+    distances, indices = (np.take_along_axis(a, order, axis=1) for a in (distances, indices))
+    return distances.astype(np.float64, copy=False), indices.astype(np.intp, copy=False)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where the data are and how large: rows are moved to the origin and divided by a power of two.
+
+    Distances from matrix products lose their digits away from the origin, and single precision its range away from
+    one. Medians of a sample decide, so that a single outlier does not push all others together.
+    """
+
+    origin: NDArray | None  # (d,), divided by the scale already; None for sparse rows
+    scale: float
+    dtype: Any
+
+    @classmethod
+    def of(cls, X: Any) -> Frame:
+        """Measure the rows of `X`."""
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        rows = X[:: -(-X.shape[0] // _FRAME_ROWS)]
+        if sp.issparse(X):
+            return cls(None, _power_of_two(abs(rows).max(axis=1).toarray().ravel()), dtype)
+        rows = rows.astype(np.float64)
+        # The larger of all entries first: differences of the very largest numbers would overflow.
+        first = _power_of_two(np.abs(rows).max(axis=1))
+        origin = np.median(rows / first, axis=0)
+        spread = np.abs(rows / first - origin).max(axis=1)
+        if not spread.any():
+            spread = np.array([np.abs(block / first - origin).max() for block in _blocks(X)])
+        scale = _power_of_two(spread)
+        return cls(origin / scale, first * scale, dtype)
+
+    def apply(self, X: Any) -> Any:
+        """Return the rows of `X` moved and scaled, in the type of the training rows."""
+        if self.origin is None:
+            return sum_duplicates(sp.csr_array(X)).astype(self.dtype) * self.dtype(1 / self.scale)
+        X = X.toarray() if sp.issparse(X) else X
+        out = np.empty(X.shape, dtype=self.dtype)
+        for rows in row_blocks(*X.shape):
+            block = X[rows].astype(np.float64) / self.scale - self.origin
+            out[rows] = self._bounded(block)
+        return out
+
+    def _bounded(self, block: NDArray) -> NDArray:
+        limit = 2.0 ** _LARGEST[np.dtype(self.dtype).itemsize]
+        size = np.abs(block).max(initial=0.0)
+        if not size <= limit:
+            raise ValueError(
+                f"X must lie within {limit:.3g} times the typical distance of its rows, {self.scale:.3g}, for squared "
+                f"distances in {np.dtype(self.dtype)} to be finite, got an entry {size:.3g} times as far out; drop "
+                "such rows or rescale their columns."
+            )
+        return block
+
+
+def _blocks(X: NDArray) -> Any:
+    return (X[rows].astype(np.float64) for rows in row_blocks(*X.shape))
+
+
+def _power_of_two(sizes: NDArray) -> float:
+    """Power of two near the median of the positive sizes; dividing by it changes no digit."""
+    positive = sizes[sizes > 0]
+    return float(2.0 ** np.frexp(np.median(positive))[1]) if len(positive) else 1.0
+
+
+class Exact:
+    """scikit-learn's trees for few columns, its brute force for many; distances are then taken from differences."""
+
+    def __init__(self, X: Any, n_jobs: int | None = None):
+        if sp.issparse(X):
+            X = sum_duplicates(sp.csr_array(X))
+            # Beyond this share of entries the dense matrix is the smaller one, and can be moved to the origin.
+            X = X.toarray() if X.nnz > 0.67 * X.shape[0] * X.shape[1] else X
+        self.frame = Frame.of(X)
+        self.nearest = NearestNeighbors(n_jobs=n_jobs).fit(self.frame.apply(X))
+
+    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the `k` nearest rows, shape (n, k)."""
+        rows = self.frame.apply(X)
+        indices = self.nearest.kneighbors(rows, n_neighbors=k, return_distance=False)
+        distances = self.frame.scale * _paired_distances(rows, self.nearest._fit_X, indices)
+        return distances, indices
+
+
+SEARCHES["exact"] = Exact
+
+
+def _paired_distances(X: Any, Y: Any, indices: NDArray) -> NDArray:
+    """Distance of every row of `X` to its own list of rows of `Y`, by differences: copies are at zero."""
+    n, k = indices.shape
+    out = np.empty((n, k))
+    for rows in row_blocks(n, k * X.shape[1]) if not sp.issparse(X) else row_blocks(n, k):
+        block = np.arange(n)[rows]
+        difference = X[np.repeat(block, k)] - Y[indices[rows].ravel()]
+        out[rows] = row_norms(difference).reshape(-1, k)
+    return out

@@ -1,0 +1,187 @@
+"""The best directions that a set of constraints leaves: top eigenpairs of (I − QQᵀ) K (I − QQᵀ).
+
+[Blau2017, Lemma 2]: deflating K from both sides turns the constrained problem into an ordinary eigenproblem. Q holds
+the trivial directions for plain spectra and modules, and the predictable ones as well for non-redundant coordinates.
+Ways to solve it, chosen once per operator by `choose_solver`:
+
+- `DenseSolver`: small problems, or many directions; LAPACK;
+- `InverseSolver`: minimisers of low-dimensional data, whose smallest eigenvalues are so close together that the flip
+  λ_max I − cost stalls Lanczos. One sparse LU of cost + εI, constrained by its Schur complement on Q;
+- `LanczosSolver`: everything else, Lanczos on the deflated operator.
+
+One-sided deflation is cheaper and can return a wrong vector: it is not offered.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+from sklearn.exceptions import ConvergenceWarning
+
+from polyfold._linalg import eigh_descending, fix_signs
+from polyfold.kernels import Operator
+
+__all__ = ["EIGEN_SOLVERS", "EigenSolver", "choose_solver", "make_solver", "top_directions"]
+
+EIGEN_SOLVERS = ("auto", "dense", "inverse", "lanczos")
+_DENSE_ROWS = 300
+_TOL = 1e-8
+_LOOSE_TOL = 1e-2
+_MAX_ITER = 1000
+# Entries of a banded factor that are still cheap: 400 MB of doubles at worst.
+_MAX_FILL = 50_000_000
+_NARROW_BAND = 1000
+
+
+class EigenSolver(Protocol):
+    """Finds the best unit vectors orthogonal to the orthonormal columns of Q."""
+
+    def top(self, Q: NDArray, k: int, start: NDArray | None = None, tol: float = _TOL) -> tuple[NDArray, NDArray]:
+        """Return the k largest eigenvalues, falling, and their vectors (N, k), of the deflated operator."""
+        ...
+
+
+def top_directions(operator: Operator, Q: NDArray, k: int) -> tuple[NDArray, NDArray]:
+    """Return the k largest eigenvalues of an operator outside the span of Q, and their vectors (N, k)."""
+    many = k > operator.n_samples // 3
+    return make_solver(operator, "dense" if many else "auto").top(Q, k)
+
+
+def choose_solver(operator: Operator) -> str:
+    """Resolve ``eigen_solver="auto"``: dense if small, inverse where an LU stays sparse, else Lanczos."""
+    if operator.n_samples <= _DENSE_ROWS:
+        return "dense"
+    return "inverse" if _is_cheap_to_invert(operator) else "lanczos"
+
+
+def make_solver(operator: Operator, name: str = "auto") -> EigenSolver:
+    """Build the solver called `name` for `operator`."""
+    name = choose_solver(operator) if name == "auto" else name
+    if name == "dense":
+        return DenseSolver(operator.dense())
+    if name == "lanczos":
+        return LanczosSolver(operator)
+    if operator.cost is None or operator.steps > 1:
+        raise ValueError("eigen_solver='inverse' needs a kernel with a sparse cost; use 'lanczos' or 'dense'.")
+    return InverseSolver(operator)
+
+
+class DenseSolver:
+    """LAPACK on the deflated matrix."""
+
+    def __init__(self, K: NDArray):
+        self.K = K
+        # Far below every eigenvalue, in the units of the matrix.
+        self.low = -10.0 * float(np.abs(K).sum(axis=1).max()) or -1.0
+
+    def top(self, Q: NDArray, k: int, start: NDArray | None = None, tol: float = _TOL) -> tuple[NDArray, NDArray]:
+        """Return the k largest eigenvalues, falling, and their vectors (N, k), of the deflated operator."""
+        KQ = self.K @ Q
+        deflated = self.K - KQ @ Q.T
+        deflated -= Q @ KQ.T
+        deflated += (Q @ (Q.T @ KQ + self.low * np.eye(Q.shape[1]))) @ Q.T
+        d, G = eigh_descending((deflated + deflated.T) / 2, k)
+        return d, orthogonal_to(Q, G)
+
+
+class InverseSolver:
+    """Lanczos on the constrained inverse of cost + εI, from one sparse LU."""
+
+    def __init__(self, operator: Operator):
+        self.cost, self.flip = operator.cost, operator.flip
+        shift = 1e-9 * float(self.cost.diagonal().mean())
+        shifted = sp.csc_matrix(self.cost + shift * sp.eye_array(self.cost.shape[0], format="csr"))
+        self.lu = splu(shifted, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+
+    def top(self, Q: NDArray, k: int, start: NDArray | None = None, tol: float = _TOL) -> tuple[NDArray, NDArray]:
+        """Return the k largest eigenvalues, falling, and their vectors (N, k), of the deflated operator."""
+        Y = self.lu.solve(Q)
+        core = np.linalg.pinv(Q.T @ Y, hermitian=True)
+
+        def inverse(x: NDArray) -> NDArray:
+            z = self.lu.solve(x)
+            return z - Y @ (core @ (Q.T @ z))
+
+        _, G = _lanczos(inverse, Q, k, start, tol)
+        values = self.flip - np.einsum("ij,ij->j", G, self.cost @ G)
+        order = np.argsort(-values, kind="stable")
+        return values[order], G[:, order]
+
+
+class LanczosSolver:
+    """Lanczos on the two-sided deflated operator."""
+
+    def __init__(self, operator: Operator):
+        self.operator = operator
+
+    def top(self, Q: NDArray, k: int, start: NDArray | None = None, tol: float = _TOL) -> tuple[NDArray, NDArray]:
+        """Return the k largest eigenvalues, falling, and their vectors (N, k), of the deflated operator."""
+        return _lanczos(self.operator.apply, Q, k, start, tol)
+
+
+def orthogonal_to(Q: NDArray, G: NDArray) -> NDArray:
+    """Project Q out of the columns of G, twice against rounding, and normalise them; signs are fixed."""
+    for _ in range(2):
+        G = G - Q @ (Q.T @ G)
+    norms = np.linalg.norm(G, axis=0)
+    return fix_signs(G / np.where(norms > 0, norms, 1.0))
+
+
+def _lanczos(
+    apply: Callable[[NDArray], NDArray], Q: NDArray, k: int, start: NDArray | None, tol: float
+) -> tuple[NDArray, NDArray]:
+    n = len(Q)
+
+    def deflated(x: NDArray) -> NDArray:
+        x = x.ravel()
+        y = apply(x - Q @ (Q.T @ x))
+        return y - Q @ (Q.T @ y)
+
+    start = np.random.RandomState(0).standard_normal(n) if start is None else start
+    start = orthogonal_to(Q, start[:, None])[:, 0]
+    # ARPACK takes small numbers for converged ones: the operator is given to it in units of its own.
+    unit = float(np.linalg.norm(deflated(start)))
+    if unit == 0:  # nothing is left
+        return np.zeros(k), np.zeros((n, k))
+    make: Any = LinearOperator  # its stubs know only the subclasses' constructors
+    operator = make((n, n), matvec=lambda x: deflated(x) / unit, dtype=np.float64)
+    options: dict[str, Any] = {"k": k, "which": "LA", "v0": start}
+    options |= {"ncv": min(n, max(2 * k + 1, 24)), "maxiter": _MAX_ITER}
+    try:
+        d, G = eigsh(operator, tol=tol, **options)
+    except ArpackNoConvergence:
+        warnings.warn(
+            f"the eigensolver did not reach tol={tol:g} in {_MAX_ITER} restarts; directions within {_LOOSE_TOL:g} are "
+            "used. Try eigen_solver='inverse' for low-dimensional data, or 'dense' if the sample is small.",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
+        d, G = eigsh(operator, tol=_LOOSE_TOL, **options)
+    return unit * d[::-1], orthogonal_to(Q, G[:, ::-1])
+
+
+def _is_cheap_to_invert(operator: Operator) -> bool:
+    """Whether to solve for the smallest eigenvalues of the cost by a sparse LU, rather than by Lanczos on the flip."""
+    if operator.cost is None or operator.steps > 1:
+        return False
+    limit = min(_MAX_FILL, _NARROW_BAND * operator.n_samples) if operator.is_walk else _MAX_FILL
+    return _factor_fill(operator.cost) <= limit
+
+
+def _factor_fill(cost: Any) -> int:
+    """Entries of a banded LU after reverse Cuthill–McKee: small for graphs of low-dimensional data."""
+    order = reverse_cuthill_mckee(sp.csr_matrix(cost), symmetric_mode=True)
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    coo = sp.coo_array(cost)
+    rows, columns = place[coo.coords[0]], place[coo.coords[1]]
+    first = np.arange(len(order))
+    np.minimum.at(first, rows, columns)
+    return int(np.sum(np.arange(len(order)) - first))

@@ -1,0 +1,83 @@
+import subprocess
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.neighbors import KNeighborsTransformer
+
+from polyfold._files import digest, fingerprint, portable, write_file
+
+
+def test_a_file_is_written_and_replaced(tmp_path):
+    path = tmp_path / "new" / "state"
+    write_file(path, b"one")
+    write_file(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("failing", ["os.fsync", "pathlib.Path.replace"])
+def test_an_interrupted_write_leaves_the_old_file_alone(tmp_path, monkeypatch, failing):
+    path = tmp_path / "state"
+    write_file(path, b"one")
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(failing, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_file(path, b"two")
+    assert path.read_bytes() == b"one"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_digests_differ_with_every_byte():
+    content = bytes(range(256))
+    flipped = {digest(content[:i] + bytes([content[i] ^ 1]) + content[i + 1 :]) for i in range(256)}
+    assert len(flipped | {digest(content)}) == 257
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_equal_arrays_have_one_fingerprint_in_any_layout(rng, dtype):
+    X = rng.uniform(0, 100, (5000, 3)).astype(dtype)
+    strided = np.repeat(X, 2, axis=1)[:, ::2]
+    assert fingerprint(X) == fingerprint(np.asfortranarray(X)) == fingerprint(strided)
+
+
+def test_equal_sparse_matrices_have_one_fingerprint(rng):
+    X = sp.random(50, 20, density=0.2, format="csr", rng=rng)
+    wide = sp.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
+    assert fingerprint(X) == fingerprint(wide) == fingerprint(sp.coo_array(X))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_other_content_shape_or_type_has_another_fingerprint(form):
+    X = np.arange(1.0, 13).reshape(3, 4)
+    changed = X.copy()
+    changed[2, 3] += 1e-15 * 12
+    others = [changed, X.reshape(4, 3), X.astype(np.float32), X[::-1]]
+    assert len({fingerprint(form(other)) for other in [X, *others]}) == 5
+    assert fingerprint(X) != fingerprint(sp.csr_array(X))
+
+
+@pytest.mark.parametrize("X", [np.zeros((0, 3)), np.array(3.0), np.array(["a", None], dtype=object)])
+def test_unusual_arrays_have_a_fingerprint(X):
+    assert fingerprint(X) == fingerprint(X.copy())
+
+
+def test_numbers_of_numpy_are_plain_numbers():
+    settings = {"a": np.int64(3), "b": [np.float64(0.5), np.bool_(True)], "c": ("x", None)}
+    assert portable(settings) == {"a": 3, "b": [0.5, True], "c": ["x", None]}
+
+
+def test_objects_are_known_by_class_and_parameters():
+    assert portable(KNeighborsTransformer(n_neighbors=np.int64(7)))["n_neighbors"] == 7
+    assert fingerprint(KNeighborsTransformer(n_neighbors=3)) != fingerprint(KNeighborsTransformer(n_neighbors=4))
+
+
+def test_functions_have_the_same_name_in_every_process():
+    code = "from functools import partial; from polyfold._files import portable; print(portable([print, partial(len)]))"
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert seen.strip() == str(portable([print, partial(len)]))

@@ -1,0 +1,164 @@
+import logging
+import threading
+import time
+
+import numpy as np
+import pytest
+from joblib import cpu_count
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from polyfold import MultilayerBootstrapNetwork
+from polyfold._running import blas_threads, n_threads, show_progress, threaded, track
+
+
+def blas_numbers():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    # Set and let go: threadpool_limits would keep the number to this thread, and the others could not set it.
+    before = threadpool_limits(2, user_api="blas")
+    before.__enter__()
+    threadpool_limits(None).__exit__(None, None, None)
+    yield
+    assert blas_numbers() == {2}
+    before.__exit__(None, None, None)
+
+
+def in_threads(*functions):
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.parametrize("n_jobs", [1, np.int64(2), 3])
+def test_a_positive_number_of_jobs_is_that_many_threads(n_jobs):
+    assert n_threads(n_jobs) == n_jobs
+
+
+def test_negative_numbers_of_jobs_count_back_from_all_cores():
+    assert n_threads(-1) == cpu_count()
+    assert n_threads(-2) == max(1, cpu_count() - 1)
+    assert n_threads(-1000) == 1
+
+
+def test_none_is_one_thread():
+    assert n_threads(None) == 1
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "error"), [(0, ValueError), (1.5, TypeError), ("2", TypeError), (True, TypeError), (np.nan, TypeError)]
+)
+@pytest.mark.parametrize("use", [n_threads, lambda n: blas_threads(n).__enter__(), lambda n: threaded(abs, [1], n)])
+def test_a_wrong_number_of_jobs_names_parameter_rule_value_and_way_out(use, n_jobs, error):
+    with pytest.raises(error, match=r"n_jobs must be .* other than 0, got .*; pass 1"):
+        use(n_jobs)
+
+
+def test_blas_is_limited_within_and_restored_after():
+    with blas_threads(1):
+        assert blas_numbers() == {1}
+    assert blas_numbers() == {2}
+
+
+def test_blas_is_left_alone_by_none():
+    with blas_threads(None):
+        assert blas_numbers() == {2}
+
+
+def test_blas_is_restored_after_an_error():
+    with pytest.raises(ZeroDivisionError), blas_threads(1):
+        raise ZeroDivisionError
+    assert blas_numbers() == {2}
+
+
+def test_of_nested_limits_the_lowest_holds():
+    with blas_threads(3):
+        assert blas_numbers() == {3}
+        with blas_threads(1):
+            with blas_threads(2):
+                assert blas_numbers() == {1}
+            assert blas_numbers() == {1}
+        assert blas_numbers() == {3}
+
+
+def test_overlapping_limits_in_threads_end_with_the_number_before_the_first():
+    entered, both, left = threading.Event(), threading.Event(), threading.Event()
+    seen = []
+
+    def first():
+        with blas_threads(1):
+            entered.set()
+            both.wait(10)
+        seen.append(blas_numbers())
+        left.set()
+
+    def second():
+        entered.wait(10)
+        with blas_threads(1):
+            both.set()
+            left.wait(10)
+
+    in_threads(first, second)
+    assert seen == [{1}]
+    assert blas_numbers() == {2}
+
+
+def test_overlapping_fits_leave_blas_as_it_was(rng):
+    X = rng.standard_normal((60, 4))
+    barrier = threading.Barrier(3)
+
+    def fit():
+        barrier.wait(10)
+        for seed in range(4):
+            MultilayerBootstrapNetwork(n_classes=2, n_clusterings=20, random_state=seed, n_jobs=2).fit(X)
+
+    in_threads(fit, fit, fit)
+    assert blas_numbers() == {2}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_threads_yield_in_order_with_one_thread_of_blas(n_jobs):
+    assert list(threaded(lambda i: (i, blas_numbers()), range(20), n_jobs)) == [(i, {1}) for i in range(20)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_results_left_halfway_leave_blas_as_it_was(n_jobs):
+    results = threaded(abs, range(20), n_jobs)
+    next(results)
+    deadline = time.monotonic() + 10
+    while blas_numbers() != {2} and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert blas_numbers() == {2}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_in_a_thread_is_raised_and_blas_restored(n_jobs):
+    with pytest.raises(ZeroDivisionError):
+        list(threaded(lambda i: 1 // i, [1, 0, 1], n_jobs))
+
+
+def test_progress_tells_what_how_far_and_how_long(caplog):
+    with caplog.at_level(logging.INFO, logger="polyfold"):
+        assert list(track(range(4), "blocks", every=0)) == [0, 1, 2, 3]
+    assert caplog.messages[1].startswith("blocks 2/4, ")
+    assert caplog.messages[1].endswith("s left")
+
+
+def test_progress_without_a_total(caplog):
+    with caplog.at_level(logging.INFO, logger="polyfold"):
+        list(track(iter("ab"), "steps", every=0))
+    assert caplog.messages[0].startswith("steps 1, ")
+
+
+def test_shown_on_request_and_silenced_again(capsys):
+    show_progress()
+    show_progress()
+    list(track(range(1), "blocks", every=0))
+    show_progress(False)
+    list(track(range(1), "blocks", every=0))
+    assert capsys.readouterr().err.count("polyfold: blocks 1/1") == 1
