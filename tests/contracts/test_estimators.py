@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from polyfold.exceptions import DegenerateDataWarning
-from tests.catalog import ENTRIES, GRAPH
+from tests.catalog import ENTRIES, GRAPH, NETWORKS, entries
 from tests.contracts.answers import DOCUMENTED, answers, documented_warnings, fitted
 from tests.contracts.samples import sheet
 
@@ -21,24 +21,20 @@ MODULAR = [e for e in ENTRIES if e.has_modules()]
 ROWS = [e for e in ENTRIES if e.takes == "rows"]
 
 # What scikit-learn itself leaves out, by the reason it gives; any other skipped check fails here.
-SKIPS = {
-    "check_array_api_input": "the array API is for estimators that declare it",
-    "check_dataframe_column_names_consistency": "its frames have more columns than a pairwise matrix may have",
-}
+SKIPS = {"check_array_api_input": "the array API is for estimators that declare it"}
 # Whether it fails depends on the BLAS at hand: sums over the hidden units differ in the last digit.
 FLOAT32 = {
     "check_methods_subset_invariance": "in float32 a row alone and in a batch agree to 1e-6, the check asks 1e-7"
 }
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+@pytest.mark.parametrize("entry", entries("scikit_learn"), ids=repr)
 def test_scikit_learn_checks(entry):
-    networks = ("Network" in entry.name and "Bootstrap" not in entry.name) or entry.name == "ModularRegressor"
     with warnings.catch_warnings():
         for category in DOCUMENTED:  # the checks fit tiny and constant data on purpose
             warnings.simplefilter("ignore", category)
         results = check_estimator(
-            entry.new(), expected_failed_checks=FLOAT32 if networks else None, on_fail="raise", on_skip=None
+            entry.new(), expected_failed_checks=FLOAT32 if entry in NETWORKS else None, on_fail="raise", on_skip=None
         )
     skipped = {r["check_name"]: str(r["exception"]) for r in results if r["status"] == "skipped"}
     assert {name: reason for name, reason in skipped.items() if name not in SKIPS} == {}

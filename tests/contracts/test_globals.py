@@ -44,6 +44,15 @@ def assert_unchanged(before):
     assert not changed, f"changed: {', '.join(changed)}"
 
 
+@pytest.fixture(autouse=True)
+def two_threads():
+    """Give BLAS two threads, without holding on to them: other threads could not set their number then."""
+    limits = threadpool_limits(2, user_api="blas")
+    threadpool_limits(None).__exit__(None, None, None)
+    yield
+    limits.restore_original_limits()
+
+
 def warmed_up(entry):
     """Return rows and targets after a first fit: imports and compilation are not what a fit leaves behind."""
     X = entry.given(sheet())
@@ -60,7 +69,7 @@ def single_threaded(entry):
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=repr)
 def test_fit_and_answers_leave_the_process_as_it_was(entry):
-    with threadpool_limits(2), documented_warnings(), np.errstate(under="call", call=print):
+    with documented_warnings(), np.errstate(under="call", call=print):
         X, y = warmed_up(entry)
         before = snapshot()
         answers(single_threaded(entry).fit(X, y), X)
@@ -69,7 +78,7 @@ def test_fit_and_answers_leave_the_process_as_it_was(entry):
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=repr)
 def test_an_interrupted_fit_leaves_the_process_as_it_was(entry):
-    with threadpool_limits(2), documented_warnings():
+    with documented_warnings():
         X, y = warmed_up(entry)
         total = calls_of(lambda: single_threaded(entry).fit(X, y))
         before = snapshot()
@@ -82,7 +91,7 @@ def test_an_interrupted_fit_leaves_the_process_as_it_was(entry):
 @pytest.mark.parametrize("entry", ENTRIES, ids=repr)
 def test_overlapping_fits_leave_the_process_as_it_was(entry):
     """The second fit begins within the first and ends after it: restoring what one found is not enough then."""
-    with threadpool_limits(2), documented_warnings():
+    with documented_warnings():
         X, y = warmed_up(entry)
         total = calls_of(lambda: single_threaded(entry).fit(X, y))
         before = snapshot()
