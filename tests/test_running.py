@@ -108,6 +108,36 @@ def test_overlapping_limits_in_threads_end_with_the_number_before_the_first():
     assert blas_numbers() == {2}
 
 
+class PerThread:
+    """A library whose number of threads each thread sets for itself, as OpenBLAS built with OpenMP."""
+
+    def __init__(self):
+        self.own = threading.local()
+
+    @property
+    def num_threads(self):
+        return getattr(self.own, "count", 2)
+
+    def set_num_threads(self, count):
+        self.own.count = count
+
+
+def test_numbers_that_belong_to_a_thread_are_restored_there(monkeypatch):
+    library, seen = PerThread(), []
+    monkeypatch.setattr("polyfold._running._libraries", lambda per_thread: [library] if per_thread else [])
+    inside = threading.Barrier(2)
+
+    def work():
+        with blas_threads(1):
+            inside.wait(10)
+            seen.append(library.num_threads)
+            inside.wait(10)
+        seen.append(library.num_threads)
+
+    in_threads(work, work)
+    assert sorted(seen) == [1, 1, 2, 2]
+
+
 def test_overlapping_fits_leave_blas_as_it_was(rng):
     X = rng.standard_normal((60, 4))
     barrier = threading.Barrier(3)

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 REGRESSORS = ("nadaraya_watson", "locally_linear")
-_BLOCK = 4_000_000
+_BLOCK = 1_000_000
 # Share of the trace added to the local moment matrix: a neighbourhood of one point has no slope.
 _RIDGE = 1e-6
 # Squares of bandwidths within these limits are numbers; beyond them a smoother sees one point, or all alike.
@@ -53,7 +53,8 @@ def standard_position(X: NDArray) -> tuple[NDArray, NDArray, float]:
     S = S - origin
     S[:, np.abs(S).max(axis=0) <= 4 * np.finfo(np.float64).eps * size] = 0
     _, spread = np.frexp(np.abs(S).max(initial=0))
-    return np.ldexp(S, -spread), np.ldexp(origin, exponent), float(np.ldexp(1.0, spread + exponent))
+    power = min(int(spread + exponent) - 1, np.finfo(np.float64).maxexp - 1)
+    return np.ldexp(S, exponent - power), np.ldexp(origin, exponent), float(np.ldexp(1.0, power))
 
 
 def loo_predict(

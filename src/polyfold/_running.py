@@ -83,6 +83,7 @@ class _Limits:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: list[int] = []
+        self._lowest = 0
         self._before: list[tuple[Any, int]] = []
 
     def enter(self, count: int) -> None:
@@ -100,8 +101,11 @@ class _Limits:
             self._apply()
 
     def _apply(self) -> None:
-        wanted = [(library, min(self._counts, default=before)) for library, before in self._before]
-        _set_threads([(library, count) for library, count in wanted if library.num_threads != count])
+        lowest = min(self._counts, default=0)
+        # Asking a library costs as much as telling it, and short calls come by the thousand.
+        if lowest != self._lowest:
+            _set_threads([(library, lowest or before) for library, before in self._before])
+            self._lowest = lowest
 
 
 _LIMITS = _Limits()

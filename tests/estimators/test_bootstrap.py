@@ -90,6 +90,7 @@ def test_every_layer_can_be_looked_at(blobs):
     assert network.layer_sizes_ == [120, 60, 30, 15, 7]
     np.testing.assert_allclose(halfway.transform(X), halfway.embedding_, atol=1e-12)
     np.testing.assert_allclose(network.at_layer(-1).embedding_, network.embedding_)
+    assert small().fit(X.astype(np.float32)).at_layer(1).embedding_.dtype == np.float32
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, pd.DataFrame], ids=["dense", "sparse", "frame"])

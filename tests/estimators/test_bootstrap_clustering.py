@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.cluster import KMeans
@@ -110,3 +111,10 @@ def test_a_precomputed_network_is_split_by_rows_and_columns():
     assert not get_tags(BootstrapClustering(3)).input_tags.pairwise
     scores = cross_val_score(clustering, pairwise_distances(X), y, cv=3, scoring="adjusted_rand_score")
     assert scores.min() > 0.9
+
+
+def test_names_of_an_earlier_fit_are_forgotten():
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    clustering = BootstrapClustering(2, network=SMALL).fit(pd.DataFrame(X, columns=list("abc")))
+    assert list(clustering.feature_names_in_) == ["a", "b", "c"]
+    assert not hasattr(clustering.fit(X), "feature_names_in_")

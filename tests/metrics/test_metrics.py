@@ -92,3 +92,9 @@ def test_missing_true_neighbours_do_not_count():
         metrics.retrieval_precision([[1]], [[-1]])
     with pytest.raises(TypeError, match="found must hold integer indices, got float64"):
         metrics.retrieval_precision([[0.5]], [[1]])
+
+
+@pytest.mark.parametrize("unit", [1e308, 1e-300])
+def test_distance_correlation_at_the_ends_of_the_range(unit):
+    x = np.array([1.0, -1.0, 0.0, 0.5])
+    assert metrics.distance_correlation(unit * x, x**2) == pytest.approx(metrics.distance_correlation(x, x**2))

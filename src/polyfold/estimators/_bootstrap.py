@@ -180,9 +180,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         # One thread of BLAS: the last digits must not depend on how many there are.
         with blas_threads(1):
             self.network_ = self._fit_network(rows, sizes, seed, folder)
-            self._finish(seed)
-        self.embedding_ = self.embedding_.astype(_output_dtype(rows), copy=False)
-        return self
+            return self._finish(seed, _output_dtype(rows))
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
         """Fit, and return the coordinates of the training points, (n_samples, n_components)."""
@@ -233,7 +231,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         network = copy.copy(self.network_)
         network.sizes, network.draws, network.codes = network.sizes[:stop], network.draws[:stop], network.codes[:stop]
         shorter.network_ = network
-        return shorter._finish(self._output_seed)
+        return shorter._finish(self._output_seed, self.embedding_.dtype)
 
     def _fit_network(self, X: Any, sizes: list[int], seed: int, folder: Checkpoint | None) -> Network:
         shared = {"reconstruction": self.reconstruction, "seed": seed}
@@ -249,14 +247,14 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
             **shared,
         )
 
-    def _finish(self, seed: int) -> Self:
+    def _finish(self, seed: int, dtype: Any) -> Self:
         network, jobs = self.network_, n_threads(self.n_jobs)
         self._output_seed = seed
         self.layer_sizes_ = list(network.sizes)
         self.disagreement_ = network.disagreement
         self.neighbor_recall_ = network.recall
         self.output_ = fit_output(network.codes[-1], network.sizes[-1], self.n_components, seed=seed, n_jobs=jobs)
-        self.embedding_ = self.output_.transform(network.codes[-1], n_jobs=jobs)
+        self.embedding_ = self.output_.transform(network.codes[-1], n_jobs=jobs).astype(dtype, copy=False)
         self.explained_variance_ = self.output_.variance
         if not self.explained_variance_.any():
             warnings.warn(

@@ -104,6 +104,7 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         self.kmeans_ = KMeans(self.n_clusters_, n_init=self.n_init, random_state=rng).fit(coordinates)
         self.labels_, self.inertia_ = self.kmeans_.labels_, self.kmeans_.inertia_
         self.n_features_in_ = self.network_.n_features_in_
+        vars(self).pop("feature_names_in_", None)
         if hasattr(self.network_, "feature_names_in_"):
             self.feature_names_in_ = self.network_.feature_names_in_
         return self

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from polyfold._files import fingerprint
 from polyfold._validation import check_count, check_range, check_real, draw_seed, import_extra
-from polyfold.training import Plan, Training
+from polyfold.training import Training
 
 __all__ = ["NetworkEstimator"]
 
@@ -26,7 +26,7 @@ class NetworkEstimator(BaseEstimator):
     checkpoint: Any
     random_state: Any
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> Training:
         check_count("n_modules", self.n_modules)
         check_real(
             "diversity",
@@ -70,11 +70,11 @@ class NetworkEstimator(BaseEstimator):
         self.loss_curve_ = [unit * loss for loss in run.losses]
         self.validation_curve_ = [unit * loss for loss in run.validation_losses]
 
-    def _checkpoint(self, inputs: np.ndarray, targets: np.ndarray, plan: Plan, seed: int) -> Any:
+    def _checkpoint(self, inputs: np.ndarray, targets: np.ndarray, plan: Training, seed: int) -> Any:
         """Open the file of a run that must go on with the same data and settings, for any number of epochs."""
         from polyfold.training import Checkpoint
 
-        settings = self.get_params(deep=False) | vars(plan) | {"data": [inputs, targets]}
+        settings = self.get_params(deep=False) | plan.get_params() | {"data": [inputs, targets]}
         for changeable in ("checkpoint", "device", "max_iter", "random_state", "training"):
             del settings[changeable]
         return Checkpoint(self.checkpoint, fingerprint(settings), seed=seed, fixed=self.random_state is not None)

@@ -23,19 +23,67 @@ _LANDMARKS = 1000
 
 
 class _PlainSequence(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What both share: a kernel, its spectrum, validation and tags."""
+    """What both share: a kernel, its spectrum, fitting and empty columns; subclasses add `_fit_rows` and `_rows_at`."""
 
+    n_components: int
     kernel: Any
     n_neighbors: int | None
     random_state: Any
     n_jobs: int | None
 
+    @keeps_state_on_failure
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to the rows of `X`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : object
+        """
+        rows = own_rows(check_rows(self, X, reset=True, minimum=3, sparse=False), X)
+        check_count("n_components", self.n_components, maximum=len(rows) - 1)
+        with blas_threads(self.n_jobs):
+            found = self._fit_rows(rows, draw_seed(self.random_state))
+        warn_of_empty_columns(self.n_components, found)
+        self._n_features_out = self.n_components
+        return self
+
+    def transform(self, X: Any) -> NDArray:
+        """Return the coordinates of old or new points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        Z : ndarray of shape (n, n_components)
+            Columns beyond what the kernel has are zero.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False, sparse=False)
+        with blas_threads(self.n_jobs):
+            return self._padded(self._rows_at(X), X.dtype)
+
+    def _fit_rows(self, X: NDArray, seed: int) -> int:
+        """Fit, and return the number of coordinates that were found."""
+        raise NotImplementedError
+
+    def _rows_at(self, X: NDArray) -> NDArray:
+        """Return those coordinates of the rows of `X`."""
+        raise NotImplementedError
+
     def _spectrum(self, X: Any, directions: int, seed: int) -> Spectrum:
         kernel = as_kernel(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
         return spectrum_of(X, kernel, landmarks=_LANDMARKS, directions=directions, seed=seed)
 
-    def _validate(self, X: Any, *, reset: bool) -> Any:
-        return check_rows(self, X, reset=reset, minimum=3 if reset else 1, sparse=False)
+    def _padded(self, Z: NDArray, dtype: Any) -> NDArray:
+        return np.pad(Z, ((0, 0), (0, self.n_components - Z.shape[1]))).astype(dtype, copy=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -98,51 +146,19 @@ class SelectedEmbedding(_PlainSequence):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @keeps_state_on_failure
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the rows of `X`.
+    def _fit_rows(self, X: NDArray, seed: int) -> int:
+        wanted = self.n_components
+        check_real("threshold", self.threshold, minimum=0)
+        count = max(3 * wanted, 10) if self.n_candidates is None else self.n_candidates
+        count = check_count("n_candidates", count, minimum=wanted, hint="choose from at least n_components")
+        self.spectrum_ = self._spectrum(X, min(count, len(X) - 1), seed)
+        coordinates = self.spectrum_.coordinates(X).astype(np.float64)
+        self.residuals_ = regression_residuals(coordinates / coordinates.std(axis=0))
+        self.selected_ = select_news(self.residuals_, self.threshold, wanted)
+        return len(self.selected_)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self : object
-        """
-        with blas_threads(self.n_jobs):
-            rows = self._validate(X, reset=True)
-            wanted = check_count("n_components", self.n_components, maximum=len(rows) - 1)
-            check_real("threshold", self.threshold, minimum=0)
-            count = max(3 * wanted, 10) if self.n_candidates is None else self.n_candidates
-            count = check_count("n_candidates", count, minimum=wanted, hint="choose from at least n_components")
-            self.spectrum_ = self._spectrum(own_rows(rows, X), min(count, len(rows) - 1), draw_seed(self.random_state))
-            warn_of_empty_columns(wanted, self.spectrum_.rank)
-            coordinates = self.spectrum_.coordinates(rows).astype(np.float64)
-            self.residuals_ = regression_residuals(coordinates / coordinates.std(axis=0))
-            self.selected_ = select_news(self.residuals_, self.threshold, wanted)
-            self._n_features_out = wanted
-            return self
-
-    def transform(self, X: Any) -> NDArray:
-        """Return the kept coordinates of old or new points.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-
-        Returns
-        -------
-        Z : ndarray of shape (n, n_components)
-        """
-        check_is_fitted(self, "spectrum_")
-        X = self._validate(X, reset=False)
-        Z = np.zeros((len(X), self._n_features_out), dtype=X.dtype)
-        with blas_threads(self.n_jobs):
-            Z[:, : len(self.selected_)] = self.spectrum_.coordinates(X)[:, self.selected_]
-        return Z
+    def _rows_at(self, X: NDArray) -> NDArray:
+        return self.spectrum_.coordinates(X)[:, self.selected_]
 
 
 class SequentialRegressionEmbedding(_PlainSequence):
@@ -196,48 +212,11 @@ class SequentialRegressionEmbedding(_PlainSequence):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @keeps_state_on_failure
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the rows of `X`.
+    def _fit_rows(self, X: NDArray, seed: int) -> int:
+        bandwidth = check_real("bandwidth", self.bandwidth, minimum=0, open_minimum=True)
+        self._sequence = Regressed(X, bandwidth).fit(lambda Y: self._spectrum(Y, 1, seed), self.n_components)
+        self.embedding_ = self._padded(self._sequence.coordinates, X.dtype)
+        return len(self._sequence.spectra)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self : object
-        """
-        with blas_threads(self.n_jobs):
-            rows = self._validate(X, reset=True)
-            count = check_count("n_components", self.n_components, maximum=len(rows) - 1)
-            bandwidth = check_real("bandwidth", self.bandwidth, minimum=0, open_minimum=True)
-            seed = draw_seed(self.random_state)
-            self._sequence = Regressed(own_rows(rows, X), bandwidth).fit(lambda Y: self._spectrum(Y, 1, seed), count)
-            self._n_features_out = count
-            warn_of_empty_columns(count, len(self._sequence.spectra))
-            self.embedding_ = self._padded(self._sequence.coordinates, rows.dtype)
-            return self
-
-    def transform(self, X: Any) -> NDArray:
-        """Return the coordinates of old or new points.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-
-        Returns
-        -------
-        Z : ndarray of shape (n, n_components)
-        """
-        check_is_fitted(self, "embedding_")
-        X = self._validate(X, reset=False)
-        with blas_threads(self.n_jobs):
-            return self._padded(self._sequence.transform(X), X.dtype)
-
-    def _padded(self, Z: NDArray, dtype: Any) -> NDArray:
-        out = np.zeros((len(Z), self._n_features_out), dtype=dtype)
-        out[:, : Z.shape[1]] = Z
-        return out
+    def _rows_at(self, X: NDArray) -> NDArray:
+        return self._sequence.transform(X)

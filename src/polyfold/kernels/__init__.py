@@ -9,10 +9,8 @@ from polyfold.kernels._base import (
     PointFeatures,
     fourier_features,
 )
-from polyfold.kernels._hessian_lle import HessianLLE
 from polyfold.kernels._isomap import Isomap
 from polyfold.kernels._lle import LocallyLinear
-from polyfold.kernels._ltsa import TangentAlignment
 from polyfold.kernels._operator import Extension, Operator, feature_operator
 from polyfold.kernels._pointwise import (
     CallableKernel,
@@ -26,6 +24,7 @@ from polyfold.kernels._pointwise import (
 )
 from polyfold.kernels._registry import KERNELS, as_kernel, takes_precomputed
 from polyfold.kernels._shared_centers import SharedCenters
+from polyfold.kernels._tangents import HessianLLE, TangentAlignment
 from polyfold.kernels._walks import DiffusionMaps, LaplacianEigenmaps, intrinsic_dimension
 
 __all__ = [

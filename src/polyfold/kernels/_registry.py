@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from polyfold.kernels._base import GraphKernel, Kernel
-from polyfold.kernels._hessian_lle import HessianLLE
 from polyfold.kernels._isomap import Isomap
 from polyfold.kernels._lle import LocallyLinear
-from polyfold.kernels._ltsa import TangentAlignment
 from polyfold.kernels._pointwise import CallableKernel, Cosine, Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from polyfold.kernels._shared_centers import SharedCenters
+from polyfold.kernels._tangents import HessianLLE, TangentAlignment
 from polyfold.kernels._walks import DiffusionMaps, LaplacianEigenmaps
 
 __all__ = ["KERNELS", "as_kernel", "takes_precomputed"]

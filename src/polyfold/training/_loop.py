@@ -14,7 +14,7 @@ from torch import nn
 
 from polyfold._running import track
 from polyfold.training._checkpoint import Checkpoint
-from polyfold.training._options import Plan
+from polyfold.training._options import Training
 
 __all__ = ["Run", "Task", "mean_loss", "seeded", "split_rows", "train"]
 
@@ -74,7 +74,7 @@ def split_rows(n: int, fraction: float) -> tuple[torch.Tensor, torch.Tensor]:
     return order[n_held:].sort().values, order[:n_held].sort().values
 
 
-def train(network: nn.Module, task: Task, plan: Plan, *, checkpoint: Checkpoint | None = None) -> Run:
+def train(network: nn.Module, task: Task, plan: Training, *, checkpoint: Checkpoint | None = None) -> Run:
     """Train `network` in place and leave it with the weights of the best epoch."""
     optimizer = _optimizer(network, plan)
     run = _resume(network, optimizer, checkpoint)
@@ -93,7 +93,7 @@ def train(network: nn.Module, task: Task, plan: Plan, *, checkpoint: Checkpoint 
     return run
 
 
-def _optimizer(network: nn.Module, plan: Plan) -> torch.optim.Optimizer:
+def _optimizer(network: nn.Module, plan: Training) -> torch.optim.Optimizer:
     parameters = list(network.parameters())
     if callable(plan.optimizer):
         return plan.optimizer(parameters, plan.learning_rate)
@@ -101,7 +101,7 @@ def _optimizer(network: nn.Module, plan: Plan) -> torch.optim.Optimizer:
     return kind(parameters, lr=plan.learning_rate)
 
 
-def _epoch(network: nn.Module, optimizer: torch.optim.Optimizer, task: Task, plan: Plan) -> float:
+def _epoch(network: nn.Module, optimizer: torch.optim.Optimizer, task: Task, plan: Training) -> float:
     """Pass once over the shuffled rows and return the mean loss on the way."""
     network.train()
     n, device = len(task.targets), task.targets.device
@@ -121,7 +121,7 @@ def _epoch(network: nn.Module, optimizer: torch.optim.Optimizer, task: Task, pla
     return mean
 
 
-def _validate(network: nn.Module, task: Task, plan: Plan, run: Run) -> None:
+def _validate(network: nn.Module, task: Task, plan: Training, run: Run) -> None:
     """Record the validation loss, keep the best weights, and stop when patience is over."""
     if task.validation is None:
         return

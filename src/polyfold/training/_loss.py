@@ -1,15 +1,15 @@
 """The loss of modular regression networks [Reeve2015, eq. 2].
 
-Equations: `loss_terms` has the two terms of eq. 2; their difference with weight λ equals the form of
-Proposition 1, (1 - λ) · mean error + λ · error of the mean, which `modular_objective` computes because it is
-a sum of non-negative terms.
+Eq. 2, the mean error minus λ times the spread of the modules, equals the form of Proposition 1,
+(1 - λ) · mean error + λ · error of the mean, which `modular_objective` computes because it is a sum of
+non-negative terms.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["loss_terms", "modular_objective"]
+__all__ = ["modular_objective"]
 
 
 def modular_objective(outputs: Any, target: Any, diversity: float) -> Any:
@@ -28,10 +28,3 @@ def modular_objective(outputs: Any, target: Any, diversity: float) -> Any:
     single = (outputs - target).square().sum(dim=2).mean()
     composite = (outputs.mean(dim=0) - target).square().sum(dim=1).mean()
     return (1 - diversity) * single + diversity * composite
-
-
-def loss_terms(outputs: Any, target: Any) -> tuple[Any, Any]:
-    """Return the mean error of the modules and their diversity, both averaged over the rows."""
-    error = (outputs - target).square().sum(dim=2).mean()
-    spread = (outputs - outputs.mean(dim=0)).square().sum(dim=2).mean()
-    return error, spread

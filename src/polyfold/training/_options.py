@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -61,17 +60,17 @@ class Training(BaseEstimator):
         self.patience = patience
         self.tol = tol
 
-    def checked(self) -> Plan:
-        """Return the validated values.
+    def checked(self) -> Training:
+        """Return the same options as plain numbers, or raise with the rule that one of them breaks.
 
         Returns
         -------
-        plan : Plan
+        training : Training
         """
         if not callable(self.optimizer):
             check_choice("optimizer", self.optimizer, ("adam", "sgd"), hint="or pass a callable")
-        return Plan(
-            max_iter=check_count("max_iter", self.max_iter),
+        return Training(
+            check_count("max_iter", self.max_iter),
             batch_size=check_count("batch_size", self.batch_size),
             learning_rate=check_real("learning_rate", self.learning_rate, minimum=0.0, open_minimum=True),
             optimizer=self.optimizer,
@@ -79,16 +78,3 @@ class Training(BaseEstimator):
             patience=check_count("patience", self.patience),
             tol=check_real("tol", self.tol, minimum=0.0),
         )
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Validated training options."""
-
-    max_iter: int
-    batch_size: int
-    learning_rate: float
-    optimizer: str | Callable[..., Any]
-    validation_fraction: float
-    patience: int
-    tol: float

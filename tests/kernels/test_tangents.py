@@ -3,7 +3,7 @@ import pytest
 from sklearn.manifold import LocallyLinearEmbedding
 
 from polyfold.kernels import TangentAlignment
-from polyfold.kernels._tangent import tangent_neighbors
+from polyfold.kernels._tangents import tangent_neighbors
 from polyfold.spectra import spectrum_from_operator
 from tests.oracles.manifold import ltsa_cost
 
@@ -35,7 +35,7 @@ def test_wide_data_use_the_same_tangents(X):
 
 
 def test_too_many_directions_are_an_error(X):
-    with pytest.raises(ValueError, match="n_directions must be an integer >= 1 and <= 4, got 5; raise n_neighbors"):
+    with pytest.raises(ValueError, match="n_neighbors must be an integer >= 6, got 5; n_directions=5 needs that many"):
         TangentAlignment(5, n_directions=5).operator_on(X)
 
 
