@@ -9,9 +9,10 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
+from sklearn.metrics.pairwise import rbf_kernel
 
 import polyfold as pf
 from polyfold import baselines, kernels
@@ -55,7 +56,7 @@ class Entry:
         others = X if train is None else train
         if self.takes == "kernel":
             return X @ others.T
-        return euclidean_distances(X, others) if self.takes == "distances" else X
+        return cdist(X, others) if self.takes == "distances" else X
 
     def y(self, n: int) -> Any:
         """Return targets for n rows."""
