@@ -1,111 +1,135 @@
 """What scikit-learn asks of every estimator, and what we ask on top."""
 
-import pickle
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.exceptions import SkipTestWarning
+from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
-from threadpoolctl import threadpool_limits
 
-from tests.catalog import MODULAR, OTHERS, TRANSFORMERS, name, uses_graph
+from polyfold.exceptions import DegenerateDataWarning
+from tests.catalog import ENTRIES, GRAPH, NETWORKS, entries
+from tests.contracts.answers import DOCUMENTED, answers, documented_warnings, fitted
+from tests.contracts.samples import sheet
 
-# The checks fit tiny and constant data on purpose; what is warned of then is documented behaviour.
-CHECK_NOISE = "ignore::UserWarning"
+TRANSFORMERS = [e for e in ENTRIES if e.transforms()]
+MODULAR = [e for e in ENTRIES if e.has_modules()]
+ROWS = [e for e in ENTRIES if e.takes == "rows"]
 
-
-@pytest.mark.filterwarnings(CHECK_NOISE)
-@pytest.mark.parametrize("estimator", TRANSFORMERS + OTHERS, ids=name)
-def test_scikit_learn_checks(estimator):
-    check_estimator(estimator)
-
-
-@pytest.mark.parametrize("estimator", TRANSFORMERS, ids=name)
-def test_pickle_keeps_the_map(estimator, blobs):
-    model = clone(estimator).fit(blobs)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).transform(blobs), model.transform(blobs))
+# What scikit-learn itself leaves out, by the reason it gives; any other skipped check fails here.
+SKIPS = {"check_array_api_input": "the array API is for estimators that declare it"}
+# Whether it fails depends on the BLAS at hand: sums over the hidden units differ in the last digit.
+FLOAT32 = {
+    "check_methods_subset_invariance": "in float32 a row alone and in a batch agree to 1e-6, the check asks 1e-7"
+}
 
 
-@pytest.mark.parametrize("estimator", TRANSFORMERS, ids=name)
-def test_same_seed_same_result_for_one_and_two_threads(estimator, blobs):
-    results = []
-    for threads in (1, 2):
-        with threadpool_limits(threads):
-            results.append(clone(estimator).set_params(n_jobs=threads).fit(blobs).transform(blobs))
-    np.testing.assert_allclose(results[0], results[1], atol=1e-6)
+@pytest.mark.parametrize("entry", entries("scikit_learn"), ids=repr)
+def test_scikit_learn_checks(entry):
+    with warnings.catch_warnings():
+        for category in DOCUMENTED:  # the checks fit tiny and constant data on purpose
+            warnings.simplefilter("ignore", category)
+        results = check_estimator(
+            entry.new(), expected_failed_checks=FLOAT32 if entry in NETWORKS else None, on_fail="raise", on_skip=None
+        )
+    skipped = {r["check_name"]: str(r["exception"]) for r in results if r["status"] == "skipped"}
+    assert {name: reason for name, reason in skipped.items() if name not in SKIPS} == {}
 
 
-@pytest.mark.parametrize("estimator", TRANSFORMERS, ids=name)
-def test_output_features_are_named_and_follow_set_output(estimator, blobs):
-    model = clone(estimator).set_output(transform="pandas").fit(blobs)
-    frame = model.transform(blobs)
-    expected = [f"{type(estimator).__name__.lower()}{i}" for i in range(frame.shape[1])]
+def test_a_skipped_check_is_an_error_unless_allowed():
+    """The filters let the library's documented warnings through, and not scikit-learn's about skipped checks."""
+    assert not issubclass(SkipTestWarning, DOCUMENTED)
+
+
+@pytest.mark.parametrize("entry", TRANSFORMERS, ids=repr)
+def test_output_features_are_named_and_follow_set_output(entry):
+    X = entry.given(sheet())
+    with documented_warnings():
+        model = entry.new().set_output(transform="pandas").fit(X, entry.y(len(X)))
+        frame = model.transform(X)
+    expected = [f"{type(entry.estimator).__name__.lower()}{i}" for i in range(frame.shape[1])]
     assert list(frame.columns) == expected == list(model.get_feature_names_out())
 
 
-@pytest.mark.parametrize("estimator", MODULAR, ids=name)
-def test_modules_stand_side_by_side(estimator, blobs):
-    model = clone(estimator).fit(blobs)
-    np.testing.assert_array_equal(np.hstack(list(model.transform_modules(blobs))), model.transform(blobs))
+@pytest.mark.parametrize("entry", MODULAR, ids=repr)
+def test_modules_stand_side_by_side(entry):
+    X = entry.given(sheet())
+    with documented_warnings():
+        model = fitted(entry, X)
+    np.testing.assert_array_equal(np.hstack(list(model.transform_modules(X))), model.transform(X))
 
 
-@pytest.mark.parametrize("estimator", TRANSFORMERS, ids=name)
-def test_single_precision_stays(estimator, blobs):
-    single = blobs.astype(np.float32)
-    assert clone(estimator).fit(single).transform(single).dtype == np.float32
+@pytest.fixture
+def blobs(rng):
+    """Three clusters in five dimensions, 90 points, and their labels."""
+    centres = rng.standard_normal((3, 5)) * 1.5
+    return np.concatenate([rng.standard_normal((30, 5)) + c for c in centres]), np.repeat([0, 1, 2], 30)
 
 
-@pytest.mark.parametrize("estimator", TRANSFORMERS, ids=name)
-def test_works_in_a_pipeline_and_a_grid_search(estimator, blobs):
-    y = np.repeat([0, 1, 2], 30)
-    pipeline = make_pipeline(clone(estimator), KNeighborsClassifier(3))
+@pytest.mark.parametrize("entry", [e for e in TRANSFORMERS if "n_components" in e.new().get_params()], ids=repr)
+def test_works_in_a_pipeline_and_a_grid_search(entry, blobs):
+    X, y = blobs
+    pipeline = make_pipeline(entry.new(), KNeighborsClassifier(3))
     step = pipeline.steps[0][0]
-    search = GridSearchCV(pipeline, {f"{step}__n_components": [2, 3]}, cv=2).fit(blobs, y)
-    # Chance is a third. Graph coordinates need not separate clusters, and the catalogue's network is tiny (V = 20).
-    weak = uses_graph(estimator) or "BootstrapNetwork" in repr(estimator)
-    assert search.best_score_ > (0.5 if weak else 0.8)
+    with documented_warnings():
+        search = GridSearchCV(pipeline, {f"{step}__n_components": [2, 3]}, cv=2).fit(entry.given(X), y)
+    # Chance is a third. Graph coordinates and distances need not separate clusters; V = 20 and 15 epochs are few.
+    strong = not any(word in entry.name for word in (*GRAPH, "distances", "Bootstrap", "shared", "Network", "poly"))
+    assert search.best_score_ > (0.8 if strong else 0.45)
 
 
-@pytest.mark.parametrize("estimator", TRANSFORMERS + OTHERS, ids=name)
-def test_wrong_number_of_features_is_told(estimator, blobs):
-    model = clone(estimator).fit(blobs, np.repeat([0, 1, 2], 30))
-    method = next(getattr(model, m) for m in ("transform", "predict", "kneighbors") if hasattr(model, m))
-    with pytest.raises(ValueError, match="X has 4 features, but .* is expecting 5 features"):
-        method(blobs[:, :4])
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.takes != "rows"], ids=repr)
+def test_pairs_are_cut_on_both_sides_in_cross_validation(entry):
+    assert entry.estimator.__sklearn_tags__().input_tags.pairwise
+    X, y = sheet(), np.arange(36) % 2
+    pipeline = make_pipeline(entry.new(), KNeighborsClassifier(3))
+    with documented_warnings():
+        assert cross_val_predict(pipeline, entry.given(X), y, cv=2).shape == (36,)
 
 
-@pytest.mark.parametrize("estimator", TRANSFORMERS, ids=name)
+@pytest.mark.parametrize("entry", ROWS, ids=repr)
+def test_wrong_number_of_features_is_told(entry):
+    with documented_warnings():
+        model = fitted(entry, sheet())
+    with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 4 features"):
+        answers(model, sheet()[:, :3])
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_missing_and_infinite_values_are_refused(estimator, bad, blobs):
-    X = blobs.copy()
+def test_missing_and_infinite_values_are_refused(entry, bad):
+    X = np.array(entry.given(sheet()))
     X[3, 2] = bad
     with pytest.raises(ValueError, match="contains (NaN|infinity)"):
-        clone(estimator).fit(X)
+        fitted(entry, X)
 
 
-@pytest.mark.parametrize("estimator", TRANSFORMERS, ids=name)
-def test_one_sample_is_refused(estimator, blobs):
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.minimum > 1], ids=repr)
+def test_one_sample_is_refused(entry):
+    X = entry.given(sheet()[:1])
     with pytest.raises(ValueError, match="1 sample"):
-        clone(estimator).fit(blobs[:1])
+        fitted(entry, X)
 
 
-@pytest.mark.parametrize("estimator", [e for e in TRANSFORMERS if not uses_graph(e)], ids=name)
-def test_constant_data_give_zeros_and_a_warning(estimator):
+KERNEL_OF_POINTS = [e for e in TRANSFORMERS if e.takes == "rows" and not any(f"-{name}" in e.name for name in GRAPH)]
+
+
+@pytest.mark.parametrize("entry", [e for e in KERNEL_OF_POINTS if e.name != "Compressed"], ids=repr)
+def test_constant_data_give_zeros_and_a_warning(entry):
     X = np.full((40, 5), 3.0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        Z = clone(estimator).fit(X).transform(X)
-    assert caught or "KernelEmbedding" in repr(estimator) or "fourier" in repr(estimator)
+        Z = fitted(entry, X).transform(X)
+    assert any(issubclass(w.category, DegenerateDataWarning) for w in caught)
     np.testing.assert_allclose(Z, 0, atol=1e-6)
 
 
-@pytest.mark.parametrize("estimator", [e for e in TRANSFORMERS if not uses_graph(e)], ids=name)
-def test_repeated_rows_are_harmless(estimator, blobs):
-    X = np.repeat(blobs, 2, axis=0)
-    Z = clone(estimator).fit(X).transform(X)
-    assert np.isfinite(Z).all()
-    np.testing.assert_allclose(Z[::2], Z[1::2], atol=1e-10)
+def test_clones_share_nothing_with_the_catalogue():
+    """Contracts fit copies: the catalogue stays unfitted."""
+    for entry in ENTRIES:
+        assert not [name for name in vars(entry.estimator) if name.endswith("_") and not name.startswith("_")]
+        assert clone(entry.estimator) is not entry.estimator

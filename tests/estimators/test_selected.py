@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
+from polyfold import KernelEmbedding
 from polyfold.baselines import SelectedEmbedding, SequentialRegressionEmbedding
 from polyfold.nonredundant import select_news as _select
 
@@ -56,9 +57,45 @@ def test_new_points_lie_among_the_old(X, estimator):
     assert correlation(Z[:, 1], new[:, 1]) > 0.7
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "isomap", "laplacian_eigenmaps"])
 @pytest.mark.parametrize("estimator", BOTH)
-def test_kernels_of_two_points_work_too(X, estimator):
-    assert estimator(n_components=2, kernel="rbf", random_state=0).fit_transform(X).shape == (500, 2)
+def test_the_first_coordinate_is_that_of_the_kernel(X, estimator, kernel):
+    first = KernelEmbedding(1, kernel=kernel, random_state=0).fit_transform(X)[:, 0]
+    Z = estimator(n_components=2, kernel=kernel, random_state=0).fit_transform(X)
+    assert correlation(Z[:, 0], first) > 0.999
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "isomap"])
+def test_selected_coordinates_are_coordinates_of_the_kernel(X, kernel):
+    model = SelectedEmbedding(2, kernel=kernel, n_candidates=6, random_state=0).fit(X)
+    plain = KernelEmbedding(6, kernel=kernel, random_state=0).fit_transform(X)
+    np.testing.assert_allclose(np.abs(model.transform(X)), np.abs(plain[:, model.selected_]), atol=1e-6)
+
+
+@pytest.mark.parametrize("n_components", [1, 2])
+def test_the_number_of_coordinates_does_not_change_the_first(X, n_components):
+    Z = SequentialRegressionEmbedding(n_components, kernel="rbf", random_state=0).fit_transform(X)
+    three = SequentialRegressionEmbedding(3, kernel="rbf", random_state=0).fit_transform(X)
+    np.testing.assert_allclose(Z, three[:, :n_components], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_news_is_what_is_selected(seed):
+    """On a strip 2.5 times as long as wide, eigenvectors 0, 1 and 3 are harmonics of the length and 2 is the width."""
+    X = np.random.RandomState(seed).rand(800, 2) * [2.5, 1]
+    model = SelectedEmbedding(2, n_candidates=8, random_state=0).fit(X)
+    plain = KernelEmbedding(8, kernel="laplacian_eigenmaps", random_state=0).fit_transform(X)
+    width = [correlation(plain[:, j], X[:, 1]) for j in range(8)]
+    assert model.selected_[1] == np.argmax(width) == 2
+    assert width[2] > 0.85
+    assert width[1] < 0.1
+
+
+def test_what_is_left_after_a_coordinate_does_not_tell_it(X):
+    Z = SequentialRegressionEmbedding(2, kernel="linear", random_state=0).fit_transform(X)
+    assert correlation(Z[:, 0], X[:, 0]) > 0.99
+    assert correlation(Z[:, 1], X[:, 1]) > 0.9
+    assert correlation(Z[:, 0], Z[:, 1]) < 0.1
 
 
 @pytest.mark.parametrize("estimator", BOTH)

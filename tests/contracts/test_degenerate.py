@@ -1,0 +1,165 @@
+"""Data that carry little, or far too much: an answer that is finite, or a refusal in words; never an accident."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.catalog import ENTRIES, entries
+from tests.contracts.answers import (
+    answers,
+    assert_clear_refusal,
+    assert_close,
+    assert_copies_agree,
+    assert_finite,
+    assert_same,
+    documented_warnings,
+    fitted,
+)
+from tests.contracts.samples import FEW, sheet
+
+
+def outcome(entry, X, y=None, *, may_refuse=True):
+    """Fit and ask about the training rows: finite answers, or None after a clear ValueError where that is allowed."""
+    rows = entry.given(X)
+    try:
+        with documented_warnings():
+            model = fitted(entry, rows, y)
+            found = answers(model, rows)
+    except Exception as error:
+        assert_clear_refusal(error)
+        if may_refuse:
+            return None
+        raise
+    if hasattr(model, "embedding_"):
+        found["embedding"] = model.embedding_
+    assert_finite(found)
+    return found
+
+
+@pytest.mark.parametrize("entry", entries("copies"), ids=repr)
+@pytest.mark.parametrize("copies", [2, 3])
+def test_copies_of_points_have_one_answer(entry, copies):
+    y = entry.y(20)
+    found = outcome(
+        entry, np.repeat(sheet(20), copies, axis=0), None if y is None else np.repeat(y, copies), may_refuse=False
+    )
+    if "embedding" in found and "train" not in entry.exempt:
+        assert_close(found["embedding"], found["coordinates"], entry.precision)
+    assert_copies_agree(found, copies, entry.precision)
+
+
+@pytest.mark.parametrize("entry", entries("copies", only=[e for e in ENTRIES if e.transforms()]), ids=repr)
+def test_copies_far_from_each_other_in_memory_have_one_answer(entry):
+    found = outcome(entry, np.tile(sheet(20), (3, 1)), may_refuse=False)
+    together = {name: np.stack(np.split(value, 3), axis=1).reshape(value.shape) for name, value in found.items()}
+    assert_copies_agree(together, 3, entry.precision)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+def test_more_copies_than_neighbours(entry):
+    # Twelve copies fill every neighbourhood: graphs fall apart, which may be refused.
+    outcome(entry, np.repeat(sheet(5), 12, axis=0))
+
+
+@pytest.mark.parametrize("entry", entries("constant_columns", only=entries("rotation")), ids=repr)
+@example(value=1e3)
+@given(value=st.sampled_from([0.0, 1.0, -7.5]))
+@FEW
+def test_constant_columns_change_nothing(entry, value):
+    """Beyond rotations, columns of zeros do not change distances or products; others not where the origin is free."""
+    value = 0.0 if "origin" in entry.exempt else value
+    X = sheet()
+    wide = np.column_stack([X, np.full((len(X), 2), value)])
+    rows = entry.given(X)
+    with documented_warnings():
+        expected = answers(fitted(entry, rows), rows)
+    with documented_warnings():
+        found = answers(fitted(entry, entry.given(wide)), entry.given(wide))
+    assert_same(found, expected, entry.precision)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+def test_constant_columns_are_harmless(entry):
+    X = sheet()
+    outcome(entry, np.column_stack([X, np.full((len(X), 2), 3.0), np.zeros(len(X))]), may_refuse=False)
+
+
+RANK_DEFICIENT = {
+    "a line": lambda rng: np.outer(rng.rand(36), [1.0, 2.0, -1.0, 0.5]),
+    "a plane": lambda rng: rng.rand(36, 2) @ rng.rand(2, 5),
+    "zeros and ones": lambda rng: rng.randint(0, 2, (36, 3)).astype(float),
+    "one column": lambda rng: rng.rand(36, 1),
+    "one point apart": lambda rng: np.eye(36)[:, :1] * np.ones((1, 3)),
+    "more columns than rows": lambda rng: rng.rand(36, 50),
+}
+
+
+@pytest.mark.parametrize("case", RANK_DEFICIENT)
+@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+def test_too_few_directions_are_harmless(entry, case):
+    X = RANK_DEFICIENT[case](np.random.RandomState(0))
+    found = outcome(entry, X)
+    if found is not None and "coordinates" in found and entry.takes == "rows":
+        # Noise divided by a tiny eigenvalue would be many orders of magnitude larger than the data.
+        size = max(np.abs(X).max(), 1.0) * np.sqrt(X.size)
+        assert np.abs(found["coordinates"]).max() < 100 * size
+        if "embedding" in found:
+            assert_close(found["coordinates"], found["embedding"], 1e-5)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7, 9, 13])
+def test_few_rows(entry, n):
+    outcome(entry, sheet()[:n], may_refuse=n < entry.minimum)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_equal_rows_give_equal_answers_or_a_refusal(entry, value):
+    found = outcome(entry, np.full((24, 4), value))
+    if found is not None:
+        assert_copies_agree({k: v for k, v in found.items() if np.any(v)}, 24, entry.precision)
+
+
+@pytest.mark.parametrize("entry", entries("huge", only=[e for e in ENTRIES if e.takes == "rows"]), ids=repr)
+@pytest.mark.parametrize("size", [1e200, -1e308])
+def test_one_huge_row_is_refused_with_the_way_out(entry, size):
+    X = np.array(sheet())
+    X[5, 1] = size
+    with pytest.raises(ValueError) as caught, documented_warnings():
+        fitted(entry, X)
+    assert_names_x_and_the_way_out(caught.value)
+
+
+@pytest.mark.parametrize("entry", entries("huge", only=[e for e in ENTRIES if e.takes == "rows"]), ids=repr)
+def test_a_huge_new_point_is_answered_or_refused(entry):
+    with documented_warnings():
+        model = fitted(entry, sheet())
+    X = np.array(sheet()[:5])
+    X[2] = 1e200
+    try:
+        with documented_warnings():
+            found = answers(model, X)
+    except Exception as error:
+        assert_names_x_and_the_way_out(error)
+        return
+    assert_finite(found)
+
+
+def assert_names_x_and_the_way_out(error):
+    """Assert a message with the parameter X and advice."""
+    assert_clear_refusal(error)
+    message = str(error)
+    assert "X" in message.replace("max", ""), f"does not name X: {message!r}"
+    advice = ("scale", "divide", "drop", "remove", "clip", "standardi", "unit", "outlier", "smaller")
+    assert any(word in message for word in advice), f"shows no way out: {message!r}"
+
+
+def test_a_point_apart_is_seen():
+    """The kernels do not lose one far point: it is where the first coordinate says it is."""
+    X = np.array(sheet())
+    X[7] += 50.0
+    Z = fitted(next(e for e in ENTRIES if e.name == "KernelEmbedding-linear"), X).transform(X)
+    assert np.abs(Z[:, 0]).argmax() == 7
+    assert_close(np.ptp(Z[:, 0]), np.linalg.norm(X[7] - X.mean(axis=0)) * 36 / 35, 0.1)
