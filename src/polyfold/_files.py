@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["digest", "fingerprint", "portable", "write_file"]
-
 # Rows whose bytes are taken at a time: a memmap is never read as a whole.
 ROWS = 4096
 

@@ -11,17 +11,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms, safe_sparse_dot, svd_flip
 
-__all__ = [
-    "as_dense",
-    "eigh_descending",
-    "fix_signs",
-    "inner_products",
-    "inverse_square_root",
-    "row_blocks",
-    "shifted_products",
-    "squared_distances",
-]
-
 BLOCK_BYTES = 16_000_000  # large enough that sums of Gram blocks cost little, small enough for any machine
 
 

@@ -17,17 +17,6 @@ from numpy.typing import NDArray
 
 from polyfold._linalg import squared_distances
 
-__all__ = [
-    "REGRESSORS",
-    "bandwidth_grid",
-    "loo_predict",
-    "lowest_residual",
-    "predict",
-    "residual_ratio",
-    "root_mean_square",
-    "standard_position",
-]
-
 REGRESSORS = ("nadaraya_watson", "locally_linear")
 _BLOCK = 1_000_000
 # Share of the trace added to the local moment matrix: a neighbourhood of one point has no slope.

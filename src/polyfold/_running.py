@@ -17,8 +17,6 @@ import scipy.linalg  # noqa: F401  (the BLAS it brings must be loaded before the
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["blas_threads", "n_threads", "show_progress", "threaded", "track"]
-
 logger = logging.getLogger("polyfold")
 Item = TypeVar("Item")
 Result = TypeVar("Result")

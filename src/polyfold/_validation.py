@@ -16,19 +16,6 @@ from sklearn.utils.validation import validate_data
 
 from polyfold.exceptions import MissingExtraError
 
-__all__ = [
-    "check_choice",
-    "check_count",
-    "check_range",
-    "check_real",
-    "check_rows",
-    "draw_seed",
-    "import_extra",
-    "keeps_state_on_failure",
-    "own_rows",
-    "sum_duplicates",
-]
-
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 Estimator = TypeVar("Estimator")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DegenerateDataWarning", "GraphWarning", "MissingExtraError"]
-
 
 class MissingExtraError(ImportError):
     """An optional dependency is needed and not installed."""

@@ -24,8 +24,6 @@ from polyfold.bootstrap._rows import first_equal, nearest_candidate, nearest_dir
 from polyfold.bootstrap._screen import nearest, nearest_linear
 from polyfold.neighbors import PrincipalIndex, Screen, sorted_lists
 
-__all__ = ["Bottom", "DenseBottom", "PrecomputedBottom", "SparseBottom"]
-
 # Rows copied at a time: the copy of the chosen features stays small whatever the number of points.
 BLOCK = 8192
 # Up to so many points, all distances cost less than preparing the bound.

@@ -12,8 +12,6 @@ import numpy as np
 
 from polyfold._files import digest, fingerprint, portable, write_file
 
-__all__ = ["Checkpoint"]
-
 STATE = "state.json"
 LAYER = "layer-{:02d}.npz"
 

@@ -13,8 +13,6 @@ from polyfold._validation import check_count
 from polyfold.bootstrap._bottom import Bottom, DenseBottom, PrecomputedBottom, SparseBottom, check_graph
 from polyfold.neighbors import principal_screen, sorted_lists
 
-__all__ = ["choose_bottom", "is_affordable", "list_length"]
-
 # Candidates per point: about 0.4 % of the assignments then differ from the exact ones on images of digits.
 CANDIDATES = 20
 # Products of points and centres up to which searching exactly takes seconds, not minutes, on two cores.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from numpy.typing import NDArray
 
-__all__ = ["largest_drop"]
-
 
 def largest_drop(variances: NDArray) -> int:
     """Suggest a number of groups from falling variances: c groups span c - 1 directions, then they drop.

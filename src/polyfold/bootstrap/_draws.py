@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Draw", "chosen_count", "decaying_sizes", "draw"]
-
 # The last layer must be stronger than guessing [Zhang2016, sec. 5.3.1].
 CENTERS_PER_CLASS = 1.5
 

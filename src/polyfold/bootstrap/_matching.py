@@ -20,8 +20,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["code_dtype", "match", "prefers_lanes", "shared_centers"]
-
 # Points per tile; with lists, as many as have their counters in the second-level cache.
 LANES = 256
 TILE_BYTES = 2**20

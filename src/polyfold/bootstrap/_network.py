@@ -22,8 +22,6 @@ from polyfold.bootstrap._draws import Draw, draw
 from polyfold.bootstrap._matching import code_dtype, match
 from polyfold.neighbors import list_recall
 
-__all__ = ["Network", "fit_network"]
-
 # Points per clustering whose exact centre is found, to estimate the error of the approximate search.
 PROBES = 20
 

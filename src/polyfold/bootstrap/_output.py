@@ -19,8 +19,6 @@ from numba import njit
 from polyfold._running import threaded
 from polyfold.bootstrap._matching import shared_centers
 
-__all__ = ["Output", "fit_output"]
-
 DENSE_POINTS = 1000
 OVERSAMPLING = 10
 POWER_STEPS = 6

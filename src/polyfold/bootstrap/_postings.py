@@ -13,8 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-__all__ = ["first_equal_sparse", "nearest_sparse", "take_sparse"]
-
 # Scores closer than this, relative to the larger one, count as equal: parallel rows differ only by rounding.
 TIE = 1e-12
 

@@ -7,8 +7,6 @@ from numba import njit
 
 from polyfold.neighbors import unit_rows
 
-__all__ = ["first_equal", "nearest_candidate", "nearest_directly", "squared_distance", "sum_kind", "take"]
-
 REASSOCIATE = {"reassoc", "contract"}
 
 

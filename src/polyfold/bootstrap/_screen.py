@@ -13,8 +13,6 @@ from numba import njit
 from polyfold.bootstrap._rows import REASSOCIATE, squared_distance, sum_kind
 from polyfold.neighbors import Screen
 
-__all__ = ["nearest", "nearest_linear"]
-
 CHUNK = 64
 BLOCK_ENTRIES = 2**20
 

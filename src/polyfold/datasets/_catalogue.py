@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["CATALOGUE", "Entry"]
-
 
 @dataclass(frozen=True)
 class Entry:

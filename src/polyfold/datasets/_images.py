@@ -7,18 +7,6 @@ from typing import Any
 
 from polyfold.datasets._load import load_named
 
-__all__ = [
-    "load_coil20",
-    "load_fashion_mnist",
-    "load_isomap_faces",
-    "load_mnist",
-    "load_orl",
-    "load_rectangles",
-    "load_umist",
-    "load_usps",
-    "load_yaleb",
-]
-
 PathLike = str | os.PathLike[str]
 
 

@@ -15,8 +15,6 @@ from polyfold.datasets._catalogue import CATALOGUE, Entry
 from polyfold.datasets._openml import fetch_arrays
 from polyfold.datasets._store import DATA_VARIABLE, data_folder, read_arrays, write_arrays
 
-__all__ = ["load_named"]
-
 logger = logging.getLogger("polyfold")
 
 

@@ -9,8 +9,6 @@ from sklearn.utils import check_random_state
 
 from polyfold._validation import check_count, check_real
 
-__all__ = ["make_ring", "make_strip", "make_swiss_roll"]
-
 _ROLL_START, _ROLL_END = 1.5 * np.pi, 4.5 * np.pi
 
 

@@ -9,8 +9,6 @@ from sklearn.utils import check_array, check_random_state
 
 from polyfold._validation import check_count, check_real
 
-__all__ = ["make_gaussian_mixture"]
-
 
 def make_gaussian_mixture(
     n_samples: int = 1000,

@@ -10,8 +10,6 @@ import numpy as np
 
 from polyfold.datasets._catalogue import Entry
 
-__all__ = ["fetch_arrays"]
-
 _ISOLET1_ROWS = 1560  # part 1 comes first in the whole of ISOLET: 30 speakers × 52 letters
 
 

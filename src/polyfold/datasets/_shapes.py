@@ -16,8 +16,6 @@ from sklearn.utils import check_random_state
 
 from polyfold._validation import check_count
 
-__all__ = ["make_convex", "make_rectangles"]
-
 _WHITE = np.uint8(255)
 _BATCH = 4096  # most regions drawn at a time: bounds the memory
 # Parameter of the geometric number of half-planes, how many there are at least, and fewest pixels of a set.

@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DATA_VARIABLE", "DIGEST_KEY", "content_digest", "data_folder", "read_arrays", "write_arrays"]
-
 DATA_VARIABLE = "POLYFOLD_DATA"
 DIGEST_KEY = "sha256"
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from polyfold.datasets._load import load_named
 
-__all__ = ["load_20newsgroups", "load_dermatology", "load_isolet1", "load_new_thyroid", "load_reuters"]
-
 PathLike = str | os.PathLike[str]
 
 

@@ -17,8 +17,6 @@ from sklearn.utils import check_array, check_random_state
 
 from polyfold._validation import check_real
 
-__all__ = ["make_image_background", "make_random_background", "make_rotations"]
-
 _BLOCK = 2048  # images rotated at a time: bounds the memory of the coordinate grids
 
 

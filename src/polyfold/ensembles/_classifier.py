@@ -16,8 +16,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyfold._validation import check_choice
 from polyfold.ensembles._tags import follow_input
 
-__all__ = ["ModularClassifier"]
-
 
 class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Classify by the vote of one classifier per module [Reeve2018]_.

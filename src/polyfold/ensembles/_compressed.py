@@ -27,8 +27,6 @@ from polyfold._validation import check_range, check_real, draw_seed, keeps_state
 from polyfold.ensembles._student import DropoutNetwork
 from polyfold.exceptions import DegenerateDataWarning
 
-__all__ = ["Compressed"]
-
 
 def _compresses_clusters(self: Compressed) -> bool:
     if is_clusterer(self.estimator):

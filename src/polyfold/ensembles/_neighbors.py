@@ -15,8 +15,6 @@ from polyfold.ensembles._rerank import rerank
 from polyfold.ensembles._tags import follow_input
 from polyfold.neighbors import Search, choose_engine, make_search
 
-__all__ = ["ModularNeighbors"]
-
 # Names of the public parameter, and the exact engines they stand for.
 ENGINES = {"sklearn": "exact", "faiss": "flat"}
 

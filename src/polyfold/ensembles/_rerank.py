@@ -6,8 +6,6 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-__all__ = ["rerank"]
-
 
 def rerank(Q: NDArray, Z: NDArray, modules: NDArray, candidates: NDArray, k: int) -> tuple[NDArray, NDArray]:
     """Keep the k candidates of every query that are nearest in the named modules together.

@@ -21,8 +21,6 @@ from polyfold.ensembles._neighbors import ModularNeighbors
 from polyfold.metrics import retrieval_precision
 from polyfold.neighbors import make_search, sorted_lists
 
-__all__ = ["DiversitySelection", "select_diversity"]
-
 DEFAULT_GRID = (0.0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995, 0.999)
 
 

@@ -14,8 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from polyfold._validation import check_choice, draw_seed, import_extra, keeps_state_on_failure
 from polyfold.training import MLP, Training
 
-__all__ = ["DropoutNetwork"]
-
 # Rows per block when only an output is wanted.
 BLOCK = 4096
 

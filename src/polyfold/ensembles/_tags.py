@@ -6,8 +6,6 @@ from typing import Any
 
 from sklearn.utils import get_tags
 
-__all__ = ["follow_input"]
-
 
 def follow_input(tags: Any, representation: Any) -> Any:
     """Return `tags` with sparse and pairwise input taken from the representation, so that folds are cut as it needs."""

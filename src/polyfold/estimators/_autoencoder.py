@@ -14,8 +14,6 @@ from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.modular import as_autoencoders
 from polyfold.spectra import Spectrum, linear_spectrum, update_linear_spectrum
 
-__all__ = ["ModularAutoencoder"]
-
 
 class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     r"""Learn M linear autoencoders of H dimensions that reconstruct well and differently [Reeve2015]_.

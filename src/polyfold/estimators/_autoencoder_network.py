@@ -13,8 +13,6 @@ from polyfold._validation import check_count, import_extra, keeps_state_on_failu
 from polyfold.estimators._network import NetworkEstimator
 from polyfold.training import MLP, Scaling, Training
 
-__all__ = ["ModularAutoencoderNetwork"]
-
 
 class ModularAutoencoderNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkEstimator):
     r"""M autoencoders of any architecture, trained jointly to reconstruct well and differently.

@@ -12,8 +12,6 @@ from polyfold.estimators._linear_autoencoder import LinearAutoencoder
 from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.modular import bagged_autoencoders
 
-__all__ = ["BaggingAutoencoder"]
-
 
 class BaggingAutoencoder(LinearAutoencoder):
     """Fit every module to a bootstrap sample of its own: linear autoencoders made diverse by chance.

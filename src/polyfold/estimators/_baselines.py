@@ -10,8 +10,6 @@ from polyfold.estimators._modules import ModularTransformer
 from polyfold.modular import bootstrap_maps, partition_maps, random_maps
 from polyfold.spectra import Spectrum
 
-__all__ = ["BootstrapKernelPCA", "MonolithicKernelPCA", "PartitionKernelPCA", "RandomKernelPCA"]
-
 
 class _Baseline(ModularTransformer):
     """Constructor shared by the baselines."""

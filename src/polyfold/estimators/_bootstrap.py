@@ -38,8 +38,6 @@ from polyfold.bootstrap import (
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.neighbors import sorted_lists, with_own_zeros
 
-__all__ = ["MultilayerBootstrapNetwork"]
-
 METRICS = ("euclidean", "cosine", "linear", "precomputed")
 
 

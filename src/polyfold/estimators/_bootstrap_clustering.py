@@ -16,8 +16,6 @@ from polyfold._validation import check_count, draw_seed, keeps_state_on_failure
 from polyfold.bootstrap import largest_drop
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
 
-__all__ = ["BootstrapClustering"]
-
 # Most clusters that are looked for when their number is estimated.
 MOST_CLUSTERS = 30
 

@@ -12,8 +12,6 @@ from polyfold._validation import check_count
 from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
 from polyfold.spectra import Spectrum
 
-__all__ = ["KernelEmbedding"]
-
 
 class KernelEmbedding(SpectralEstimator):
     r"""Embed points by the top eigenvectors of a centred kernel: kernel PCA, with new points.

@@ -15,8 +15,6 @@ from polyfold._running import blas_threads
 from polyfold._validation import check_rows
 from polyfold.estimators._modules import ModuleMixin
 
-__all__ = ["LinearAutoencoder"]
-
 BATCH = 512  # rows moved to the mean at a time: few enough to stay in the cache
 
 

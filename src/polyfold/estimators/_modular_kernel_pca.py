@@ -10,8 +10,6 @@ from polyfold.estimators._modules import ModularTransformer, RemixMixin
 from polyfold.modular import DATA_SOLVERS
 from polyfold.spectra import Spectrum
 
-__all__ = ["ModularKernelPCA"]
-
 
 class ModularKernelPCA(RemixMixin, ModularTransformer):
     r"""Learn M complementary kernel PCA modules of H dimensions [Reeve2018]_.

@@ -13,8 +13,6 @@ from polyfold._validation import check_range, import_extra, keeps_state_on_failu
 from polyfold.estimators._network import NetworkEstimator
 from polyfold.training import MLP, Scaling, Training
 
-__all__ = ["ModularRegressor"]
-
 
 class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
     r"""An ensemble of networks trained jointly with a diversity term: negative correlation learning.

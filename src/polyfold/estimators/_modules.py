@@ -18,8 +18,6 @@ from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_colum
 from polyfold.modular import DATA_SOLVERS, SOLVERS, ModularFit, score_solution
 from polyfold.spectra import Spectrum
 
-__all__ = ["ModularTransformer", "ModuleMixin", "RemixMixin"]
-
 CARRIED = ("n_features_in_", "feature_names_in_", "_seeds")  # what a remixed model takes over
 
 

@@ -13,8 +13,6 @@ from polyfold._files import fingerprint
 from polyfold._validation import check_count, check_range, check_real, draw_seed, import_extra
 from polyfold.training import Training
 
-__all__ = ["NetworkEstimator"]
-
 
 class NetworkEstimator(BaseEstimator):
     """Private base: subclasses define `_network` (the torch module) and call `_train`."""

@@ -27,8 +27,6 @@ from polyfold.kernels import Operator, as_kernel, feature_operator, takes_precom
 from polyfold.nonredundant import SMOOTHERS, Settings, Step, bandwidth_of, extend, nonredundant_sequence
 from polyfold.spectra import EIGEN_SOLVERS, make_solver, spectrum_of
 
-__all__ = ["NonRedundantEmbedding"]
-
 _QUERIES = 500
 _FEW_ROWS = 2000
 # Landmarks and directions of a kernel of two points that the sequence may combine.

@@ -16,8 +16,6 @@ from polyfold.kernels import as_kernel
 from polyfold.nonredundant import Regressed, regression_residuals, select_news
 from polyfold.spectra import Spectrum, spectrum_of
 
-__all__ = ["SelectedEmbedding", "SequentialRegressionEmbedding"]
-
 # Landmarks of kernels of two points.
 _LANDMARKS = 1000
 

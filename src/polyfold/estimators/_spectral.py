@@ -18,8 +18,6 @@ from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import as_kernel, takes_precomputed
 from polyfold.spectra import FEATURE_MAPS, Spectrum, SpectrumBuilder, spectrum_of
 
-__all__ = ["SpectralEstimator", "warn_of_empty_columns"]
-
 
 def _fits_in_chunks(estimator: SpectralEstimator) -> bool:
     """Whether `partial_fit` exists, by the parameters; raises AttributeError with the reason where not."""

@@ -11,8 +11,6 @@ from sklearn.neighbors import NearestNeighbors
 from polyfold.ensembles import ModularClassifier, ModularNeighbors
 from polyfold.metrics import retrieval_precision
 
-__all__ = ["SCORES", "Tasks"]
-
 SCORES = ("precision, %", "accuracy, %")
 
 

@@ -26,8 +26,6 @@ from polyfold.experiments._compare import SCORES, Tasks
 from polyfold.metrics import module_correlation, retrieval_precision
 from polyfold.report import Page, plot_allocation, plot_diversity, plot_modules, plot_retrieval
 
-__all__ = ["main", "run_demo"]
-
 BASELINES = ("Partition", "Bootstrap", "Random", "Monolithic")
 M, H, RANK = 10, 10, 400
 GRID = (0.0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)

@@ -18,8 +18,6 @@ from polyfold import baselines, datasets
 from polyfold.estimators import ModularKernelPCA
 from polyfold.experiments._compare import SCORES, Tasks
 
-__all__ = ["SETS", "run"]
-
 M, H = 15, 20
 GRID = (0.0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)
 BASELINES = ("Partition", "Bootstrap", "Random", "Monolithic")

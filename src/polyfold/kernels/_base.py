@@ -21,17 +21,6 @@ from sklearn.utils.extmath import safe_sparse_dot
 from polyfold._linalg import inverse_square_root
 from polyfold.kernels._operator import Operator, takes_distances
 
-__all__ = [
-    "FourierFeatures",
-    "GraphKernel",
-    "IdentityFeatures",
-    "Kernel",
-    "KernelColumns",
-    "PointFeatures",
-    "as_float",
-    "fourier_features",
-]
-
 # Share of the largest entry by which a given kernel may differ from its mirror image.
 _SYMMETRY = 1e-6
 

@@ -16,8 +16,6 @@ from sklearn.neighbors import NearestNeighbors
 
 from polyfold.neighbors import Neighborhoods
 
-__all__ = ["geodesics_in_dense_parts", "joined"]
-
 # Of Gaussian noise about a sheet, the tenth farthest off begins at 1.6 standard deviations.
 _SPARSE = 0.1
 _ZERO = np.finfo(np.float64).tiny ** 0.5

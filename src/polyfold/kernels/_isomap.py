@@ -18,8 +18,6 @@ from polyfold.kernels._geodesics import geodesics_in_dense_parts, joined
 from polyfold.kernels._operator import Extension, Operator, match_training, neighborhoods, require_points
 from polyfold.neighbors import Neighborhoods
 
-__all__ = ["Isomap"]
-
 _FULL_ROWS = 2000
 _LANDMARKS = 1000
 # Directions below this share of the first are as large as the negative ones: geodesic error.

@@ -25,8 +25,6 @@ from polyfold.kernels._operator import (
 )
 from polyfold.neighbors import Neighborhoods
 
-__all__ = ["LocallyLinear", "barycentric_weights"]
-
 
 class LocallyLinear(GraphKernel):
     r"""Points as weighted means of their neighbours, flipped.

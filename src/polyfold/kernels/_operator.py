@@ -33,21 +33,6 @@ from polyfold._linalg import as_dense
 from polyfold.exceptions import GraphWarning
 from polyfold.neighbors import Neighborhoods, distinct_rows, find_neighbors
 
-__all__ = [
-    "Extension",
-    "Operator",
-    "component_labels",
-    "feature_operator",
-    "interpolation",
-    "largest_eigenvalue",
-    "match_training",
-    "minimiser",
-    "neighborhoods",
-    "require_points",
-    "sparse_rows",
-    "takes_distances",
-]
-
 _MATCH = 1e-6
 _NO_VALUES = np.empty(0)
 

@@ -18,17 +18,6 @@ from polyfold._validation import check_count, check_real
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels._base import IdentityFeatures, Kernel, PointFeatures, as_float
 
-__all__ = [
-    "CallableKernel",
-    "Cosine",
-    "Gaussian",
-    "Laplacian",
-    "Linear",
-    "Polynomial",
-    "Precomputed",
-    "mean_distance_gamma",
-]
-
 
 def total_variance(X: Any) -> float:
     """Sum of the variances of the columns."""

@@ -12,8 +12,6 @@ from polyfold.kernels._shared_centers import SharedCenters
 from polyfold.kernels._tangents import HessianLLE, TangentAlignment
 from polyfold.kernels._walks import DiffusionMaps, LaplacianEigenmaps
 
-__all__ = ["KERNELS", "as_kernel", "takes_precomputed"]
-
 KERNELS: dict[str, type[Kernel] | type[GraphKernel]] = {
     "rbf": Gaussian,
     "gaussian": Gaussian,

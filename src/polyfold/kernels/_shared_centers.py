@@ -14,8 +14,6 @@ from polyfold.bootstrap import choose_bottom, decaying_sizes, fit_network, share
 from polyfold.kernels._base import Kernel
 from polyfold.neighbors import KnownRows
 
-__all__ = ["SharedCenters"]
-
 
 class SharedCenters(Kernel):
     """Share of clusterings in which two points have the same nearest centre.

@@ -33,8 +33,6 @@ from polyfold.kernels._operator import (
 )
 from polyfold.neighbors import Neighborhoods
 
-__all__ = ["DiffusionMaps", "LaplacianEigenmaps", "intrinsic_dimension"]
-
 WEIGHTS = ("self_tuning", "heat", "binary")
 _LOW_DIMENSION = 5
 # New points look among this many times their neighbours for training points that would have chosen them.

@@ -9,8 +9,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-__all__ = ["check_labels", "check_numbers", "check_same_length"]
-
 _SHAPES = {1: "(n,)", 2: "(n, n_components)", 3: "(n_modules, n, n_components)"}
 
 

@@ -10,8 +10,6 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from polyfold.metrics._checks import check_labels, check_same_length
 
-__all__ = ["clustering_accuracy", "nmi"]
-
 
 def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Share of points in the right class under the best one-to-one matching of clusters and classes.

@@ -15,8 +15,6 @@ from polyfold._linalg import row_blocks, squared_distances
 from polyfold._regression import standard_position
 from polyfold.metrics._checks import check_numbers, check_same_length
 
-__all__ = ["distance_correlation", "module_correlation", "module_fidelity"]
-
 
 def distance_correlation(X: ArrayLike, Y: ArrayLike) -> float:
     """Distance correlation of two representations of the same points, in [0, 1].

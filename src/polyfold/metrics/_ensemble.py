@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyfold.metrics._checks import check_labels
 
-__all__ = ["EnsembleErrors", "ensemble_errors", "majority_vote"]
-
 
 class EnsembleErrors(NamedTuple):
     """Mean error of the single modules, and error of their vote."""

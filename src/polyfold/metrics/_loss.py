@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike
 from polyfold._validation import check_real
 from polyfold.metrics._checks import check_numbers
 
-__all__ = ["inner_product_loss", "modular_loss"]
-
 
 def inner_product_loss(Z: ArrayLike, K: ArrayLike) -> float:
     """Mean squared difference of the inner products of `Z` and a kernel matrix.

@@ -21,8 +21,6 @@ from polyfold._validation import check_choice, check_count, check_real
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.metrics._checks import check_numbers, check_same_length
 
-__all__ = ["loo_reconstruction", "psnr", "redundancy"]
-
 
 def redundancy(
     Z: Any,

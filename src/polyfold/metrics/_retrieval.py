@@ -6,8 +6,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyfold.metrics._checks import check_labels, check_same_length
 
-__all__ = ["retrieval_precision"]
-
 
 def retrieval_precision(found: ArrayLike, truth: ArrayLike) -> float:
     """Mean share of the true neighbours among those found [Reeve2018, Sec. 6.2].

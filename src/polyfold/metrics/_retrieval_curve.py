@@ -11,8 +11,6 @@ from polyfold._linalg import squared_distances
 from polyfold._regression import standard_position
 from polyfold.metrics._checks import check_labels, check_numbers, check_same_length
 
-__all__ = ["average_accuracy_curve"]
-
 BLOCK = 256
 
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from polyfold._running import track
 from polyfold.modular._problem import ModularSolution, autoencoder_terms
 
-__all__ = ["backfit_module", "full_width", "random_modules", "solve_backfit"]
-
 
 def random_modules(k: int, M: int, H: int, rng: np.random.RandomState) -> tuple[NDArray, NDArray]:
     """Random projections: decoders (M, k, H') with orthonormal columns, encoders their transposes."""

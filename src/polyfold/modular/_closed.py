@@ -21,8 +21,6 @@ from polyfold._running import blas_threads
 from polyfold.modular._frames import frame_may_exist, projection_frame, unit_frames
 from polyfold.modular._problem import MIN_DIVERSITY, Allocation, ModularSolution, bound_of, waterfill
 
-__all__ = ["solve_closed"]
-
 Groups = list[list[int]]
 
 MAX_FRAME = 200  # a Gauss-Newton frame of more directions costs seconds; grouping is as good there

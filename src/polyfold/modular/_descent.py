@@ -19,8 +19,6 @@ from polyfold._running import track
 from polyfold.modular._backfit import full_width, random_modules
 from polyfold.modular._problem import ModularSolution, autoencoder_terms
 
-__all__ = ["RELATIVE_RATES", "descent_gradient", "solve_gradient"]
-
 RELATIVE_RATES = tuple(2.0**e for e in range(-5, 6))  # in units of M over the largest variance
 Modules = tuple[NDArray, NDArray]  # decoders (M, k, H) and encoders (M, H, k)
 PILOT_EPOCHS = 50  # epochs given to every learning rate before the best one goes on

@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["exchange_all"]
-
 
 @njit(cache=True)
 def exchange_all(values: np.ndarray, items: np.ndarray, sizes: np.ndarray, lam: float, least: float) -> None:

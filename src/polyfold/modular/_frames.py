@@ -10,8 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["frame_may_exist", "projection_frame", "unit_frames"]
-
 
 def unit_frames(n: NDArray, rng: np.random.RandomState) -> NDArray:
     """Rows u of unit length with Σ u u' = diag(n_g), for every group g at once.

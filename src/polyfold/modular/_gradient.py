@@ -20,8 +20,6 @@ from polyfold._running import track
 from polyfold.modular._problem import ModularSolution, spectral_loss
 from polyfold.modular._sweeps import random_factors
 
-__all__ = ["LEARNING_RATES", "drop_probability", "modular_gradient", "solve_adam", "solve_stochastic"]
-
 LEARNING_RATES = tuple(10.0**e for e in range(-6, 3))  # the range searched in [Reeve2018, Sec. 6.1]
 PILOT = 10  # epochs given to every learning rate before the best one goes on
 

@@ -20,19 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "MIN_DIVERSITY",
-    "Allocation",
-    "ModularFit",
-    "ModularSolution",
-    "as_autoencoders",
-    "autoencoder_terms",
-    "bound_of",
-    "score_solution",
-    "spectral_loss",
-    "waterfill",
-]
-
 MIN_DIVERSITY = 1e-8  # below, dividing by λ loses more digits than the diversity term is worth
 
 

@@ -11,8 +11,6 @@ from polyfold._linalg import eigh_descending
 from polyfold._running import track
 from polyfold.spectra import linear_spectrum
 
-__all__ = ["bagged_autoencoders", "bootstrap_maps", "partition_maps", "random_maps"]
-
 
 def partition_maps(rank: int, M: int, H: int, rng: np.random.RandomState) -> NDArray:
     """Top M·H directions dealt at random, H to a module; directions the data lack stay zero."""

@@ -12,8 +12,6 @@ from polyfold.modular._gradient import solve_adam, solve_stochastic
 from polyfold.modular._problem import ModularSolution
 from polyfold.modular._sweeps import solve_sweeps
 
-__all__ = ["DATA_SOLVERS", "SOLVERS"]
-
 SOLVERS: dict[str, Callable[..., ModularSolution]] = {
     "closed": solve_closed,
     "mbm": solve_sweeps,

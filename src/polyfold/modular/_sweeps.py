@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from polyfold._running import track
 from polyfold.modular._problem import ModularSolution, spectral_loss
 
-__all__ = ["approximate_root", "random_factors", "solve_sweeps"]
-
 
 def approximate_root(T: NDArray, H: int) -> NDArray:
     """RT_H(T): F of shape (H, k) that minimises ‖F'F - T‖ [Reeve2018, Def. 5]."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from polyfold._linalg import row_blocks
 from polyfold._validation import sum_duplicates
 
-__all__ = ["KnownRows", "distinct_rows"]
-
 
 def distinct_rows(X: Any) -> tuple[NDArray, NDArray] | None:
     """Find the copies among the rows of `X`; 0.0 and -0.0 are equal.

@@ -13,8 +13,6 @@ from polyfold._linalg import row_blocks
 from polyfold._validation import import_extra
 from polyfold.neighbors._search import SEARCHES, Exact, Frame, without_self
 
-__all__ = ["sorted_lists", "with_own_zeros"]
-
 # Squares of entries up to here, and sums of many of them, are finite in single precision.
 _FAR = 2.0**55
 

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-__all__ = ["PrincipalIndex", "Screen", "list_recall", "principal_screen", "unit_rows"]
-
 # With fewer features than this all of them enter the bound.
 FULL_WIDTH = 64
 # Directions of the bound, and of the neighbour search, which can afford more.

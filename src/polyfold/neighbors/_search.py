@@ -15,18 +15,6 @@ from sklearn.utils.extmath import row_norms
 from polyfold._linalg import row_blocks
 from polyfold._validation import check_choice, check_count, sum_duplicates
 
-__all__ = [
-    "ENGINES",
-    "Exact",
-    "Frame",
-    "Neighborhoods",
-    "Search",
-    "choose_engine",
-    "find_neighbors",
-    "make_search",
-    "without_self",
-]
-
 # Searches by name; the file of each adds its own.
 SEARCHES: dict[str, Any] = {}
 ENGINES = ("auto", "exact", "faiss", "pynndescent", "precomputed")

@@ -33,20 +33,6 @@ from numpy.typing import NDArray
 
 from polyfold._regression import lowest_residual
 
-__all__ = [
-    "ALPHAS",
-    "CLEAR",
-    "EMPTY",
-    "LINEAR",
-    "NEWS",
-    "NEW_DIRECTION",
-    "NOISE",
-    "PLAIN",
-    "candidates",
-    "enough",
-    "unexplained",
-]
-
 LINEAR = 3.0
 PLAIN = 0.95
 ALPHAS = (0.6, 0.4, 0.2, 0.1)

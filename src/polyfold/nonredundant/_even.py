@@ -21,8 +21,6 @@ from scipy.optimize import minimize
 from polyfold.kernels import Operator, intrinsic_dimension
 from polyfold.spectra import EigenSolver
 
-__all__ = ["CLOSE", "LOW_DIMENSION", "EvenSolver", "is_manifold"]
-
 CLOSE = 0.2
 LOW_DIMENSION = 5
 _MOST = 5

@@ -17,8 +17,6 @@ from polyfold.nonredundant._sequence import Settings, Step, next_coordinate
 from polyfold.nonredundant._smoother import is_saturated
 from polyfold.spectra import EigenSolver
 
-__all__ = ["MAX_AUTO_COMPONENTS", "nonredundant_sequence"]
-
 MAX_AUTO_COMPONENTS = 15
 # Eigenvalues below this share of the first are rounding.
 _ROUNDING = 1e-10

@@ -18,8 +18,6 @@ from polyfold._running import track
 from polyfold.nonredundant._sequence import bandwidth_of
 from polyfold.spectra import Spectrum
 
-__all__ = ["Regressed", "regression_residuals", "select_news"]
-
 _QUERIES = 1000
 _MEDIAN_ROWS = 1000
 

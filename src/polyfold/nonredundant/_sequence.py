@@ -19,8 +19,6 @@ from polyfold.kernels import Operator
 from polyfold.nonredundant._smoother import Predictable, predictable_functions
 from polyfold.spectra import EigenSolver
 
-__all__ = ["Settings", "Step", "bandwidth_of", "extend", "next_coordinate"]
-
 _TOL = 1e-6
 
 

@@ -25,8 +25,6 @@ from scipy.linalg import lapack, solve_triangular
 
 from polyfold._linalg import shifted_products
 
-__all__ = ["SMOOTHERS", "Predictable", "predictable_functions"]
-
 SMOOTHERS = ("nadaraya_watson", "locally_linear")
 # Next coordinates of MNIST images then agree with those of the dense smoother to |cos| ≥ 0.9996, up to eight earlier.
 TRACE_TOL = 3e-3

@@ -13,13 +13,6 @@ from numpy.typing import ArrayLike
 
 from polyfold._validation import import_extra
 
-__all__ = [
-    "plot_class_densities",
-    "plot_decision_boundary",
-    "plot_ensemble_errors",
-    "plot_module_correlations",
-]
-
 # Distinct for colour-blind readers (Okabe and Ito).
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 

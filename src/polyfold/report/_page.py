@@ -9,8 +9,6 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-__all__ = ["Page"]
-
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1d2433; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyfold._validation import import_extra
 
-__all__ = ["plot_allocation", "plot_diversity", "plot_modules", "plot_retrieval"]
-
 INK, ACCENT = "#1d2433", "#c8553d"
 CALM = ("#4c78a8", "#59a14f", "#b07aa1", "#9c755f")
 

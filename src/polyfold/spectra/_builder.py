@@ -21,8 +21,6 @@ from polyfold.spectra._eigen import DenseSolver
 from polyfold.spectra._operator import spectrum_from_operator
 from polyfold.spectra._spectrum import Spectrum
 
-__all__ = ["FEATURE_MAPS", "Moments", "SpectrumBuilder", "choose_feature_map", "spectrum_of"]
-
 FEATURE_MAPS = ("auto", "exact", "nystroem", "fourier")
 
 

@@ -28,8 +28,6 @@ from sklearn.exceptions import ConvergenceWarning
 from polyfold._linalg import eigh_descending, fix_signs
 from polyfold.kernels import Operator
 
-__all__ = ["EIGEN_SOLVERS", "EigenSolver", "choose_solver", "make_solver", "top_directions"]
-
 EIGEN_SOLVERS = ("auto", "dense", "inverse", "lanczos")
 _DENSE_ROWS = 300
 _TOL = 1e-8

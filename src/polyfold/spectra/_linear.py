@@ -20,8 +20,6 @@ from polyfold.kernels import IdentityFeatures
 from polyfold.spectra._builder import Moments, spectrum_from_moments
 from polyfold.spectra._spectrum import Spectrum
 
-__all__ = ["choose_route", "linear_spectrum", "update_linear_spectrum"]
-
 MAX_GRAM = 3000  # the largest Gram matrix decomposed whole; beyond, Lanczos finds the few directions needed
 EPS = float(np.finfo(np.float64).eps)
 

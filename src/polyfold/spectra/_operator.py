@@ -16,8 +16,6 @@ from polyfold.kernels import Operator
 from polyfold.spectra._eigen import top_directions
 from polyfold.spectra._spectrum import Spectrum
 
-__all__ = ["Eigenfunctions", "spectrum_from_operator"]
-
 
 @dataclass(frozen=True)
 class Eigenfunctions:

@@ -14,8 +14,6 @@ from polyfold._linalg import row_blocks
 from polyfold._running import track
 from polyfold.kernels import PointFeatures
 
-__all__ = ["Spectrum"]
-
 
 @dataclass(frozen=True)
 class Spectrum:

@@ -9,8 +9,6 @@ from sklearn.base import BaseEstimator
 
 from polyfold._validation import check_choice, check_count, check_real, import_extra
 
-__all__ = ["MLP"]
-
 _ACTIVATIONS = {"relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid", "gelu": "GELU", "elu": "ELU"}
 
 

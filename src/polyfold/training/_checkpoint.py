@@ -13,8 +13,6 @@ import torch
 
 from polyfold._files import digest, write_file
 
-__all__ = ["Checkpoint"]
-
 HEADER = b"polyfold run 1\n"
 
 

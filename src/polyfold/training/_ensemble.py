@@ -11,8 +11,6 @@ import torch
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
-__all__ = ["Chain", "LoopedEnsemble", "StackedEnsemble", "build_ensemble"]
-
 logger = logging.getLogger("polyfold")
 
 

@@ -16,8 +16,6 @@ from polyfold._running import track
 from polyfold.training._checkpoint import Checkpoint
 from polyfold.training._options import Training
 
-__all__ = ["Run", "Task", "mean_loss", "seeded", "split_rows", "train"]
-
 _EVALUATION_ROWS = 8192  # rows per block when only a loss is wanted
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["modular_objective"]
-
 
 def modular_objective(outputs: Any, target: Any, diversity: float) -> Any:
     """Return L_λ averaged over the rows.

@@ -9,8 +9,6 @@ from sklearn.base import BaseEstimator
 
 from polyfold._validation import check_choice, check_count, check_real
 
-__all__ = ["Training"]
-
 
 class Training(BaseEstimator):
     """Minibatches, optimiser and early stopping of a joint training.

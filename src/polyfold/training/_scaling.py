@@ -6,8 +6,6 @@ import numpy as np
 
 from polyfold._validation import check_range
 
-__all__ = ["Scaling"]
-
 
 class Scaling:
     """Shift by the mean and divide by one number, so that units do not matter to the learning rate."""
