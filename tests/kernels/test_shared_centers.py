@@ -42,17 +42,15 @@ def test_training_rows_overwritten_after_the_fit_change_nothing(form, iris):
     np.testing.assert_array_equal(kernel(points, form(iris)), before)
 
 
-def test_training_rows_are_recognised_and_not_searched_again(iris, monkeypatch):
+def test_landmarks_are_encoded_once(iris, monkeypatch):
     kernel = SharedCenters(n_classes=3, n_clusterings=40).resolve(iris)
-    asked = []
+    features, asked = kernel.columns(iris[::10]), []
     encode = type(kernel.network_).encode
     monkeypatch.setattr(
         type(kernel.network_), "encode", lambda self, X, *a, **k: asked.append(len(X)) or encode(self, X, *a, **k)
     )
-    mixed = np.concatenate([iris[::10], iris[:4] + 0.01])
-    K = kernel(mixed, iris.copy())
-    assert asked == [4]
-    np.testing.assert_array_equal(K[:15], kernel(iris, iris)[::10])
+    np.testing.assert_array_equal(features.transform(iris[:7]), kernel(iris[:7], iris[::10]))
+    assert asked == [7, 7, 15]
 
 
 def test_rows_of_another_width_are_refused(iris):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from polyfold.neighbors import KnownRows, distinct_rows
 from polyfold.neighbors import _distinct as module
+from polyfold.neighbors import distinct_rows
 
 FORMS = [np.array, np.asfortranarray, sp.csr_array, sp.csc_matrix]
 
@@ -58,11 +58,3 @@ def test_rows_of_equal_hash_are_told_apart(form, rng, monkeypatch):
 def test_whole_numbers_in_doubles_have_different_hashes(rng):
     X = rng.randint(0, 16, (5000, 64)).astype(np.float64)
     assert len(np.unique(module._hashes(X, 0))) == 5000
-
-
-@pytest.mark.parametrize("form", [np.array, sp.csr_array])
-def test_known_rows_are_found_again(form, rng):
-    X = rng.standard_normal((100, 3))
-    Y = np.concatenate([X[[7, 3, 99]], X[:1] + 1e-12])
-    np.testing.assert_array_equal(KnownRows(form(X)).find(form(Y)), [7, 3, 99, -1])
-    np.testing.assert_array_equal(KnownRows(form(X)).find(form(Y.astype(np.float32))), -1)

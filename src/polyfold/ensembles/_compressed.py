@@ -21,9 +21,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from polyfold._validation import check_range, check_real, draw_seed, keeps_state_on_failure, sum_duplicates
+from polyfold._validation import check_real, check_rows, draw_seed, keeps_state_on_failure
 from polyfold.ensembles._student import DropoutNetwork
 from polyfold.exceptions import DegenerateDataWarning
 
@@ -153,16 +153,8 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
         return np.asarray(self.estimator.predict(X))
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32, np.uint8],
-            ensure_min_samples=2 if reset else 1,
-        )
-        check_range(X)
-        return sum_duplicates(X) if sp.issparse(X) else X
+        dtype = [np.float64, np.float32, np.uint8]
+        return check_rows(self, X, reset=reset, minimum=2 if reset else 1, dtype=dtype)
 
     def _learn_scales(self, X: Any, answers: NDArray) -> None:
         if is_clusterer(self.estimator):

@@ -123,25 +123,10 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @keeps_state_on_failure
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the rows of `X`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self : ModularAutoencoder
-        """
-        self._check_parameters()
-        X = self._validate(X, reset=True)
+    def _fit_rows(self, X: Any) -> None:
+        self._check_diversity()
         self._seeds = draw_seed(self.random_state)
-        with blas_threads(self.n_jobs):
-            return self._store_spectrum(linear_spectrum(X, self._directions(), self._rng()))
+        self._store_spectrum(linear_spectrum(X, self._directions(), self._rng()))
 
     @keeps_state_on_failure
     def partial_fit(self, X: Any, y: Any = None) -> Self:

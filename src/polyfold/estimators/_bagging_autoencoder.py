@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 from sklearn.utils import check_random_state
 
-from polyfold._running import blas_threads
-from polyfold._validation import keeps_state_on_failure
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
 from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.modular import bagged_autoencoders
@@ -64,25 +62,8 @@ class BaggingAutoencoder(LinearAutoencoder):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @keeps_state_on_failure
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the rows of `X`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self : BaggingAutoencoder
-        """
-        self._check_modules()
-        X = self._validate(X, reset=True)
+    def _fit_rows(self, X: Any) -> None:
         rng = check_random_state(self.random_state)
-        with blas_threads(self.n_jobs):
-            encoders, means, fewest = bagged_autoencoders(X, self.n_modules, self.n_components, rng)
+        encoders, means, fewest = bagged_autoencoders(X, self.n_modules, self.n_components, rng)
         warn_of_empty_columns(self.n_components, fewest)
         self._store_modules(encoders, encoders.transpose(0, 2, 1), means)
-        return self

@@ -13,18 +13,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from polyfold._running import blas_threads, n_threads
 from polyfold._validation import (
     check_choice,
     check_count,
-    check_range,
     check_real,
+    check_rows,
     draw_seed,
     keeps_state_on_failure,
     own_rows,
-    sum_duplicates,
 )
 from polyfold.bootstrap import (
     Checkpoint,
@@ -274,20 +273,10 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
         """Check rows at the border; neighbour lists take the place of a precomputed graph."""
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32, np.uint8],
-            order="C",
-            ensure_min_samples=2 if reset else 1,
-        )
+        dtype = [np.float64, np.float32, np.uint8]
+        X = check_rows(self, X, reset=reset, minimum=2 if reset else 1, dtype=dtype, order="C")
         if self.metric == "precomputed":
             return self._lists(X, reset=reset)
-        check_range(X)
-        if sp.issparse(X):
-            X = sum_duplicates(sp.csr_array(X))
         sparse_fit = sp.issparse(X) if reset else isinstance(self.network_.bottom, SparseBottom)
         if sparse_fit:
             return sp.csr_array(X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,16 +12,40 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from polyfold._running import blas_threads
-from polyfold._validation import check_rows
+from polyfold._validation import check_rows, keeps_state_on_failure
 from polyfold.estimators._modules import ModuleMixin
 
 BATCH = 512  # rows moved to the mean at a time: few enough to stay in the cache
 
 
 class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the linear autoencoders; subclasses end their `fit` with `_store_modules`."""
+    """Base of the linear autoencoders; subclasses add `_fit_rows`."""
 
     n_jobs: int | None
+
+    @keeps_state_on_failure
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to the rows of `X`, whatever was fitted before.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : object
+        """
+        self._check_modules()
+        X = self._validate(X, reset=True)
+        with blas_threads(self.n_jobs):
+            self._fit_rows(X)
+        return self
+
+    def _fit_rows(self, X: Any) -> None:
+        """Fit to checked rows, and end with `_store_modules`."""
+        raise NotImplementedError
 
     def transform(self, X: Any) -> NDArray:
         """Return the codes of all modules side by side.

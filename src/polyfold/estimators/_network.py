@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from polyfold._files import fingerprint
-from polyfold._validation import check_count, check_range, check_real, draw_seed, import_extra
+from polyfold._validation import check_count, check_real, check_rows, draw_seed, import_extra
 from polyfold.training import Training
 
 
@@ -42,9 +41,7 @@ class NetworkEstimator(BaseEstimator):
         raise NotImplementedError
 
     def _validate(self, X: Any, *, reset: bool) -> np.ndarray:
-        X = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32])
-        check_range(X)
-        return X
+        return check_rows(self, X, reset=reset, sparse=False)
 
     def _train(self, inputs: np.ndarray, targets: np.ndarray, unit: float) -> None:
         """Build and train the network on scaled arrays; losses are stored times `unit`."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from polyfold._linalg import as_dense
 from polyfold._running import n_threads
 from polyfold._validation import check_count, check_range, draw_seed, own_rows, sum_duplicates
 from polyfold.bootstrap import choose_bottom, decaying_sizes, fit_network, shared_centers
-from polyfold.kernels._base import Kernel
-from polyfold.neighbors import KnownRows
+from polyfold.kernels._base import Kernel, KernelColumns, PointFeatures
 
 
 class SharedCenters(Kernel):
@@ -93,31 +94,37 @@ class SharedCenters(Kernel):
             seed=seed,
             n_jobs=n_threads(self.n_jobs),
         )
-        self._known = KnownRows(bottom.X)
 
     def __call__(self, X: Any, Y: Any) -> NDArray:
         """Return the shares of all pairs of rows, shape (n, m)."""
-        left = self._codes(X)
-        right = left if Y is X else self._codes(Y)
-        return shared_centers(left, right) / self.n_clusterings
+        left = self.codes(X)
+        return shared_centers(left, left if Y is X else self.codes(Y)) / self.n_clusterings
 
-    def _codes(self, X: Any) -> NDArray:
-        """Codes of rows, (V, n): training rows, such as landmarks, have theirs from the fit."""
+    def columns(self, X: Any) -> PointFeatures:
+        """Return the features of a point: its shares with the rows of `X`, whose codes are found once."""
+        return _CodeColumns(self, X, self.codes(X))
+
+    def codes(self, X: Any) -> NDArray:
+        """Codes of rows, as new points have them, shape (V, n)."""
         if not hasattr(self, "network_"):
             raise ValueError("SharedCenters depends on all of the data; call resolve(X) before evaluating it.")
-        known, network = self._known, self.network_
-        X = _rows(X)
-        if X.shape[1] != known.rows.shape[1]:
-            raise ValueError(f"X must have the {known.rows.shape[1]} columns of the training rows, got {X.shape[1]}.")
-        if not sp.issparse(known.rows):
-            X = X.toarray() if sp.issparse(X) else X
-        level = range(len(network.sizes))[self.layer]
-        place = known.find(X)
-        codes = network.codes[level][:, place]
-        new = np.flatnonzero(place < 0)
-        if len(new):
-            codes[:, new] = network.encode(X[new], level, n_jobs=n_threads(self.n_jobs))
-        return codes
+        network = self.network_
+        X, known = _rows(X), network.bottom.X
+        if X.shape[1] != known.shape[1]:
+            raise ValueError(f"X must have the {known.shape[1]} columns of the training rows, got {X.shape[1]}.")
+        X = X if sp.issparse(known) else as_dense(X)
+        return network.encode(X, range(len(network.sizes))[self.layer], n_jobs=n_threads(self.n_jobs))
+
+
+@dataclass(frozen=True)
+class _CodeColumns(KernelColumns):
+    """Shares with landmarks whose codes are known."""
+
+    codes: NDArray  # (V, R)
+
+    def transform(self, X: Any) -> NDArray:
+        """Return the shares, shape (n, R)."""
+        return shared_centers(self.kernel.codes(X), self.codes) / self.codes.shape[0]
 
 
 def _rows(X: Any) -> Any:

@@ -1,12 +1,11 @@
 """Who is near whom: exact, FAISS, PyNNDescent or given; one way for graphs, search and networks."""
 
-from polyfold.neighbors._distinct import KnownRows, distinct_rows
+from polyfold.neighbors._distinct import distinct_rows
 from polyfold.neighbors._engines import sorted_lists, with_own_zeros
 from polyfold.neighbors._principal import PrincipalIndex, Screen, list_recall, principal_screen, unit_rows
 from polyfold.neighbors._search import Neighborhoods, Search, choose_engine, find_neighbors, make_search
 
 __all__ = [
-    "KnownRows",
     "Neighborhoods",
     "PrincipalIndex",
     "Screen",

@@ -1,4 +1,4 @@
-"""Equal rows: which they are, and which of the known ones a row is."""
+"""Equal rows."""
 
 from __future__ import annotations
 
@@ -42,30 +42,6 @@ def distinct_rows(X: Any) -> tuple[NDArray, NDArray] | None:
             rank[order] = np.arange(len(order))
             return first[order], rank[inverse]
     raise AssertionError("eight hashes cannot all collide")
-
-
-class KnownRows:
-    """Rows by which others are recognised; kept as they are, not copied."""
-
-    def __init__(self, X: Any):
-        self.rows = _canonical(X)
-        hashes = _hashes(self.rows, 0)
-        self.order = np.argsort(hashes, kind="stable")
-        self.hashes = hashes[self.order]
-
-    def find(self, Y: Any) -> NDArray:
-        """Index of a known row that equals each row of `Y`, -1 where there is none or the types differ, shape (n,)."""
-        out = np.full(Y.shape[0], -1, dtype=np.intp)
-        if Y.dtype != self.rows.dtype or sp.issparse(Y) != sp.issparse(self.rows):
-            return out
-        Y = _canonical(Y)
-        hashes = _hashes(Y, 0)
-        place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-        hits = np.flatnonzero(self.hashes[place] == hashes)
-        found = self.order[place[hits]]
-        same = _equal_rows(Y, hits, self.rows, found)
-        out[hits[same]] = found[same]
-        return out
 
 
 def _canonical(X: Any) -> Any:

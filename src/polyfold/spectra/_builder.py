@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from polyfold._linalg import as_dense, eigh_descending, row_blocks
 from polyfold._running import track
-from polyfold.kernels import IdentityFeatures, Kernel, KernelColumns, PointFeatures, fourier_features
+from polyfold.kernels import IdentityFeatures, Kernel, PointFeatures, fourier_features
 from polyfold.spectra._eigen import DenseSolver
 from polyfold.spectra._operator import spectrum_from_operator
 from polyfold.spectra._spectrum import Spectrum
@@ -134,7 +134,7 @@ class SpectrumBuilder:
         if self.feature_map == "auto" and self._automatic(X) == "identity":
             return IdentityFeatures(X.shape[1])
         rows = np.sort(rng.choice(X.shape[0], size=min(self.landmarks, X.shape[0]), replace=False))
-        return KernelColumns(kernel, X[rows])
+        return kernel.columns(X[rows])
 
 
 @dataclass
