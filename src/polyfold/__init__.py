@@ -3,8 +3,6 @@
 Names are loaded on first use, so ``import polyfold`` costs milliseconds.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """Files that are whole or absent, and digests that tell data and settings apart."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Numeric guards: eigenpairs that move together, stable roots, row blocks, distances."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

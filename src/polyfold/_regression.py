@@ -5,8 +5,6 @@ its own weight is set to zero, which equals dividing the in-sample residual by 1
 moved to a standard position first, so that neither the origin nor the unit of the data has a say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any

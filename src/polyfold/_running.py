@@ -1,7 +1,5 @@
 """How long work runs: threads side by side, threads of BLAS, progress shown on request."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import threading

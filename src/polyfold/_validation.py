@@ -1,7 +1,5 @@
 """Border checks shared by the estimators: parameter, rule, received value, way out."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import numbers

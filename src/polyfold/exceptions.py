@@ -1,7 +1,5 @@
 """Errors and warnings of polyfold; every message names the rule, the value and the way out."""
 
-from __future__ import annotations
-
 
 class MissingExtraError(ImportError):
     """An optional dependency is needed and not installed."""

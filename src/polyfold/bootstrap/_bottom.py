@@ -8,8 +8,6 @@ Deviations from the paper: a centre is known to be its own nearest centre and is
 graph only the nearest few centres in the whole feature space are compared on the chosen features.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """Codes of finished layers on disk, so that a long fit can be taken up again."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

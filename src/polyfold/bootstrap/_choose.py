@@ -1,7 +1,5 @@
 """Which search the bottom layer uses: every "auto" is decided here."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

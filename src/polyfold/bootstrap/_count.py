@@ -1,7 +1,5 @@
 """How many groups the output of a network shows."""
 
-from __future__ import annotations
-
 from numpy.typing import NDArray
 
 

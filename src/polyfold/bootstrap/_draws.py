@@ -6,8 +6,6 @@ Equation → function:
 - random feature selection and random sampling [Zhang2016, sec. 2] → `draw`
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -15,8 +15,6 @@ for every code of every chosen clustering, the centres that carry it, and counts
 cost hardly depends on the number of centres.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -7,8 +7,6 @@ Memory follows [Zhang2016, theorem 3]: a layer keeps the indices of its centres,
 training points, V·n numbers of one or two bytes; nothing of size n × k exists.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

@@ -9,8 +9,6 @@ Equation → function:
 - PCA of the top layer [Zhang2016, sec. 2] → `fit_output`, `Output.transform`
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ the list of centres with that term. All metrics are one score to be maximised, x
 rows scaled to norm one for `cosine`, b = ‖w‖²/2 for `euclidean`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Loops over rows of a dense matrix: column subsets, squared distances, equal rows."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

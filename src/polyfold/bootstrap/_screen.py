@@ -5,8 +5,6 @@ rigorous allowance for rounding, does not exceed the smallest distance found so 
 force, ties going to the lowest index.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

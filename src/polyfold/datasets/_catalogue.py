@@ -1,7 +1,5 @@
 """What is known about every set: file, checksum, shape of its images, and where it can be had."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """One way to every set: the folder, else openml.org into the folder, else an error that says what to do."""
 
-from __future__ import annotations
-
 import logging
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Manifolds with known coordinates, as the papers describe them: strip, ring, Swiss roll."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

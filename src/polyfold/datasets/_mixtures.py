@@ -1,7 +1,5 @@
 """Gaussian mixtures as in the experiments of [Reeve2015]."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sets that openml.org has: fetched with scikit-learn, brought into the form of the data folder."""
 
-from __future__ import annotations
-
 import importlib.util
 import tempfile
 from pathlib import Path

@@ -5,8 +5,6 @@ for equal numbers of white pixels in the two classes; its printed numbers alone 
 value), with three it is about 96 against 89.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

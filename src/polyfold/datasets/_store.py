@@ -4,8 +4,6 @@ A set is one ``.npz`` file that loads without pickle. Its checksum covers the ar
 bytes) and not the archive, so the same data compressed by another tool still verifies.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

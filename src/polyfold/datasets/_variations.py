@@ -7,8 +7,6 @@ the twenty of the authors; (2) digit and background are joined by the pixelwise 
 only that the background is inserted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

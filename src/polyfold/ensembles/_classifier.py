@@ -1,7 +1,5 @@
 """One classifier per module, and their vote."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A small network in the place of a large model: unsupervised model compression [Zhang2016, app. D]."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, Self
 
@@ -28,7 +26,7 @@ from polyfold.ensembles._student import DropoutNetwork
 from polyfold.exceptions import DegenerateDataWarning
 
 
-def _compresses_clusters(self: Compressed) -> bool:
+def _compresses_clusters(self: "Compressed") -> bool:
     if is_clusterer(self.estimator):
         return True
     raise AttributeError(f"predict is for compressed clusterers, got {self.estimator!r}; use transform.")

@@ -1,7 +1,5 @@
 """Retrieval on modules: the paper's rule, and a search that can stop early."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 

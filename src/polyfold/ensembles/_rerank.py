@@ -1,7 +1,5 @@
 """Candidates re-ranked by the distance over all modules, without gathering their rows."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """λ by validation, at the cost of one spectrum per fold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The student of [Zhang2016, app. D]: a fully connected network with dropout, trained by torch."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What meta-estimators say of their input: what their representation says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sklearn.utils import get_tags

@@ -1,7 +1,5 @@
 """Linear modular autoencoders: M encoders and decoders that reconstruct well and differently."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Deep modular autoencoders: modular regression networks whose target is the input [Reeve2015]."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -35,28 +33,15 @@ class ModularAutoencoderNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         (n_features, n_components) for the encoders. None means :class:`MLP` with its defaults.
     decoder : callable, default=None
         The same for the decoders, called with (n_components, n_features). None mirrors `architecture`.
-    diversity : float, default=0.5
-        λ in [0, 1].
-    training : Training, default=None
-        Epochs, batches, optimiser, early stopping; None means the defaults.
-    device : str, default="cpu"
-        Any torch device.
-    checkpoint : path-like, default=None
-        File that holds the state after every epoch. If it exists when fitting starts, the run goes on from
-        there and ends exactly as if it had not been interrupted; raising `max_iter` prolongs a finished one.
-    random_state : int, RandomState or None, default=None
-        Seed of weights, split, shuffling and dropout.
+    diversity, training, device, checkpoint, random_state : optional
+        As in :class:`ModularRegressor`.
 
     Attributes
     ----------
     network_ : torch.nn.Module
         Trained modules: ``network_.encoder`` and ``network_.decoder``, on scaled rows.
-    loss_ : float
-        Modular loss on the data given to `fit`, per row, in the units of `X`.
-    loss_curve_, validation_curve_ : list of float
-        The same after every epoch, on the training and the held-out rows.
-    n_iter_ : int
-        Epochs run.
+    loss_, loss_curve_, validation_curve_, n_iter_ : float, lists of float and int
+        As in :class:`ModularRegressor`, in the units of `X`.
 
     Notes
     -----
@@ -97,7 +82,7 @@ class ModularAutoencoderNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.random_state = random_state
 
     @keeps_state_on_failure
-    def fit(self, X: Any, y: Any = None) -> ModularAutoencoderNetwork:
+    def fit(self, X: Any, y: Any = None) -> "ModularAutoencoderNetwork":
         """Train the modules.
 
         Parameters

@@ -1,7 +1,5 @@
 """Bagging autoencoders: the comparison of [Reeve2015, Sec. 4]."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sklearn.utils import check_random_state

@@ -1,7 +1,5 @@
 """The modular representations that modular kernel PCA is compared with [Reeve2018, Sec. 6.2]."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

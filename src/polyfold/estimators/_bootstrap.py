@@ -1,7 +1,5 @@
 """Multilayer bootstrap networks [Zhang2016] as a transformer."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Clustering on the output of a multilayer bootstrap network [Zhang2016, app. E]."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The plain spectral embedding of any kernel."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

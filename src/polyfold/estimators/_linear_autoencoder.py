@@ -1,7 +1,5 @@
 """What linear autoencoders share: codes and reconstructions from M encoders and decoders."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Modular kernel PCA: M diverse modules of one kernel."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Modular regression networks [Reeve2015, appendix A]."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -89,7 +87,7 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         self.random_state = random_state
 
     @keeps_state_on_failure
-    def fit(self, X: Any, y: Any) -> ModularRegressor:
+    def fit(self, X: Any, y: Any) -> "ModularRegressor":
         """Train the modules.
 
         Parameters

@@ -1,7 +1,5 @@
 """What the modular representations share: M modules of H dimensions side by side, remixed without the data."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """What the network estimators share: parameters, training, evaluation in blocks."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

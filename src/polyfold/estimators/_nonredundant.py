@@ -1,7 +1,5 @@
 """Spectral embeddings whose coordinates are not functions of one another."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """Two simpler ways to avoid redundancy, for comparison [Blau2017, section 2]."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What all estimators on a spectrum share: validation, fitting in one piece or in chunks, tags."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, Self
 
@@ -19,7 +17,7 @@ from polyfold.kernels import as_kernel, takes_precomputed
 from polyfold.spectra import FEATURE_MAPS, Spectrum, SpectrumBuilder, spectrum_of
 
 
-def _fits_in_chunks(estimator: SpectralEstimator) -> bool:
+def _fits_in_chunks(estimator: "SpectralEstimator") -> bool:
     """Whether `partial_fit` exists, by the parameters; raises AttributeError with the reason where not."""
     return estimator._check_incremental()
 

@@ -1,7 +1,5 @@
 """Run the papers' experiments: ``python -m polyfold.experiments [names] --data folder``."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Retrieval and votes of one representation: the two tasks of [Reeve2018, Sec. 6.2]."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from numpy.typing import NDArray

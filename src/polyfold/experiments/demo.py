@@ -5,8 +5,6 @@ Test images take no part in fitting, nor in choosing λ; the best figure of ever
 Run with ``python -m polyfold.experiments.demo --output folder``.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Mapping

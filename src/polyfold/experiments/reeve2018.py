@@ -5,8 +5,6 @@ Deviations: (1) λ is the best of the grid on the test images, as in the paper's
 (2) 2,000 test images instead of 50,000.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -7,8 +7,6 @@ Features come with a `metric`, A with A A' the inverse of their own inner produc
 ψ(x)·ψ(y) ≈ k(x, y).
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self

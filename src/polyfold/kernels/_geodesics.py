@@ -4,8 +4,6 @@ A single stray point between two sheets shortens a great many shortest paths. Tw
 only if each end is a neighbour of the other, and points in sparse places are not passed through.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

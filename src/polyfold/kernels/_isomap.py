@@ -1,7 +1,5 @@
 """Isomap, and its landmark version [Tenenbaum2000, DeSilva2003]."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -133,7 +131,7 @@ class GeodesicExtension:
 
     near: Neighborhoods
     geodesics: NDArray  # (N, m)
-    scaling: LandmarkScaling | None = None
+    scaling: "LandmarkScaling | None" = None
     factor: NDArray | None = None
 
     def __call__(self, X: Any) -> Extension:
@@ -162,7 +160,7 @@ class LandmarkScaling:
     readout: NDArray
 
     @classmethod
-    def of(cls, squared: NDArray) -> LandmarkScaling:
+    def of(cls, squared: NDArray) -> "LandmarkScaling":
         """Scale the landmarks from their squared distances (m, m)."""
         K = -0.25 * (squared + squared.T)
         mean = K.mean(axis=0)

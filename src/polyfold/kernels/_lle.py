@@ -1,7 +1,5 @@
 """Locally linear embedding [Roweis2000]."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

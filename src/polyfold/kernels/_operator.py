@@ -16,8 +16,6 @@ and a part v that the constraints took off. All pieces exist at a new point, so 
     locally linear methods   T = weights,  s = r = 0,           o = 1,           t = 0
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -56,7 +54,7 @@ class Extension:
     floor: float = -np.inf
 
     @classmethod
-    def of_kernel(cls, image: Callable[[NDArray], NDArray], n: int, matches: NDArray | None = None) -> Extension:
+    def of_kernel(cls, image: Callable[[NDArray], NDArray], n: int, matches: NDArray | None = None) -> "Extension":
         """Extend a kernel whose values at the new points are known."""
         none, one = np.zeros(n, dtype=np.intp), np.ones(n)
         return cls(image, none, none - 1 if matches is None else matches, one, one, np.zeros(n), one)

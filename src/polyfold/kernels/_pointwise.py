@@ -1,7 +1,5 @@
 """Kernels that are functions of two points."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any

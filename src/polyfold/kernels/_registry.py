@@ -1,7 +1,5 @@
 """Names of kernels, and what a user may pass for one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from polyfold.kernels._base import GraphKernel, Kernel

@@ -1,7 +1,5 @@
 """The similarity of a bootstrap network as a kernel for every solver."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Local tangent space alignment [Zhang2004] and Hessian eigenmaps [Donoho2003]: planes in every neighbourhood."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any

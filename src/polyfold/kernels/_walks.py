@@ -11,8 +11,6 @@ New points x get a row T(x) of D⁻¹A from their own neighbours and from the tr
 of; (D − A) f = λ W f then reads f(x) = T(x) f / (1 − λ s(x)).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -112,7 +110,7 @@ class LaplacianEigenmaps(GraphKernel):
             return intrinsic_dimension(near.distances) <= _LOW_DIMENSION
         return self.step_time == "length"
 
-    def _affinity(self, near: Neighborhoods) -> Affinity:
+    def _affinity(self, near: Neighborhoods) -> "Affinity":
         column = min(check_count("scale_neighbor", self.scale_neighbor), near.n_neighbors)
         if self.weights == "binary":
             # A binary edge reaches as far as the neighbourhood does.
@@ -239,7 +237,7 @@ class _Walk:
     steps: int
 
     @classmethod
-    def of(cls, near: Neighborhoods, affinity: Affinity, A: Any, *, even: bool = False, steps: int = 1) -> _Walk:
+    def of(cls, near: Neighborhoods, affinity: Affinity, A: Any, *, even: bool = False, steps: int = 1) -> "_Walk":
         """Walk on the weights A; `even` lets steps take time in proportion to their squared scale."""
         degrees = np.asarray(A.sum(axis=1)).ravel()
         unit = float(np.average(affinity.scales**2, weights=degrees)) if even else 0.0

@@ -1,7 +1,5 @@
 """Border checks of the metrics: which array, what it must be, what came, what to do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scores of clusterings against known classes."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment

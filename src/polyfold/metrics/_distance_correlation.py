@@ -1,7 +1,5 @@
 """Distance correlation, and what it says about modules [Szekely2007]_."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 

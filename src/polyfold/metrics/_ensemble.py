@@ -1,7 +1,5 @@
 """How good modules are alone and together."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Losses of finished representations against a kernel matrix [Reeve2018, Defs. 1 and 3]."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """How much coordinates repeat one another, and what can be rebuilt from them."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Scores of neighbour lists."""
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike, NDArray
 
 from polyfold.metrics._checks import check_labels, check_same_length

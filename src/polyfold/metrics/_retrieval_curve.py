@@ -1,7 +1,5 @@
 """Document retrieval: the average-accuracy curve of [Zhang2016, sec. 5.2]."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ Deviations: (1) everything happens in the top k = min(r, M·H) principal directi
 sweeps end when an epoch lowers the loss by too little, instead of after a fixed number.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray

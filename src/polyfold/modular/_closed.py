@@ -9,8 +9,6 @@ k = #{i : v_i (λ + (1-λ) i) > (1-λ)(v_1 + … + v_i)} and β = (v_1 + … + v
 (1-λ)/λ [(v_1 + … + v_k)²/(λ + (1-λ)k) - Σ_{i≤k} v_i²] + Σ_{i>k} v_i².
 """
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass
 

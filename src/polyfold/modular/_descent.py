@@ -8,8 +8,6 @@ Gradient descent does not depend on the basis, so all of it happens in that of t
 an epoch over the data costs no more than these products.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

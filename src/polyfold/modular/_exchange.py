@@ -4,8 +4,6 @@
 module, for one group with one value taken out and one put in.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -5,8 +5,6 @@ on the manifold of projections; `frame_may_exist` tells cheaply that no solution
 docs/theory/modular-closed-form.md, section 3.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

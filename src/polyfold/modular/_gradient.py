@@ -9,8 +9,6 @@ The whole data set has Σ = diag(d)/N. Drop-module draws η_m ~ Bernoulli(p) and
 alone [Reeve2018, Sec. 5]; its minima are those of the modular loss times √(λ/p), with λ = Mp/(1 + p(M-1)).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

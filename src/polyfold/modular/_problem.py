@@ -12,8 +12,6 @@ The lower bound [docs/theory/modular-closed-form.md]: with g(t) = t / ((1-λ) + 
 Σ d_j² g(n_j/M) subject to 0 ≤ n_j ≤ M and Σ n_j = MH; then ‖T‖² - Σ d_j² g(n_j/M) ≤ f.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Modules without a diversity term: the comparisons of [Reeve2018, Sec. 6.2] and [Reeve2015, Sec. 4]."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Names of the solvers of the modular problem; all take the values, M, H, λ and a generator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Equal rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Other ways to find neighbours: FAISS, PyNNDescent, given graphs and distances, any neighbours transformer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,8 +9,6 @@ matrix product of width p + 2 in single precision: a bound that rules out most r
 search.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +33,7 @@ class Screen:
     mean: np.ndarray
     basis: np.ndarray | None
 
-    def restrict(self, features: np.ndarray) -> Screen:
+    def restrict(self, features: np.ndarray) -> "Screen":
         """Return the same directions on some of the features, orthonormal there."""
         if self.basis is None or len(features) <= FULL_WIDTH:
             return Screen(self.mean[features], None)

@@ -1,7 +1,5 @@
 """Nearest neighbours of training points and of new ones, and the exact search for them."""
 
-from __future__ import annotations
-
 import importlib.util
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -146,7 +144,7 @@ class Frame:
     dtype: Any
 
     @classmethod
-    def of(cls, X: Any) -> Frame:
+    def of(cls, X: Any) -> "Frame":
         """Measure the rows of `X`."""
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         rows = (sp.csr_array(X) if sp.issparse(X) else X)[:: -(-X.shape[0] // _FRAME_ROWS)]

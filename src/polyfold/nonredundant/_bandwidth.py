@@ -26,8 +26,6 @@ were lowered in search of news, to less than `NEW_DIRECTION`. On strips, rolls a
 data, where a smooth remnant was news to 0.87.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

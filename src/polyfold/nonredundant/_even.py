@@ -9,8 +9,6 @@ asks for E[f | F] = 0 and is silent on E[f² | F] = u². So of the directions g 
 the most even spread. That is a quartic in a handful of numbers c: `_evenest`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +42,7 @@ class EvenSolver:
     n_trivial: int
 
     @classmethod
-    def of(cls, operator: Operator, solver: EigenSolver) -> EvenSolver:
+    def of(cls, operator: Operator, solver: EigenSolver) -> "EvenSolver":
         """Wrap the solver of `operator`."""
         return cls(solver, operator.cost, np.sqrt(operator.weights), int(operator.components.max()) + 1)
 

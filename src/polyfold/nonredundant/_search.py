@@ -1,7 +1,5 @@
 """The loop of Algorithm 1 [Blau2017], with the smoother's width and the number of coordinates found on the way."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -4,8 +4,6 @@
 regression on the earlier ones leaves of the data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,7 +51,7 @@ class Regressed:
     coordinates: NDArray = field(init=False)
     spectra: list[tuple[Spectrum, float, float]] = field(init=False, default_factory=list)
 
-    def fit(self, spectrum_of: Callable[[NDArray], Spectrum], count: int) -> Regressed:
+    def fit(self, spectrum_of: Callable[[NDArray], Spectrum], count: int) -> "Regressed":
         """Find up to `count` coordinates; fewer where nothing is left of the data."""
         self.coordinates = np.empty((len(self.points), 0))
         for _ in track(range(count), "coordinates"):

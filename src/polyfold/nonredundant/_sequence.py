@@ -7,8 +7,6 @@ Step i solves, in the measure w of the operator (`polyfold.kernels`), with g = �
 [Blau2017, eq. 11 and 12] → `next_coordinate`; steps 4–9 → `nonredundant_sequence`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,7 +49,7 @@ class Step:
     alpha: float | None = None
     news: float = np.nan
 
-    def slim(self) -> Step:
+    def slim(self) -> "Step":
         """Return a copy without the values of the excluded functions, which only fitting needs."""
         return self if self.predictable is None else replace(self, predictable=self.predictable.slim())
 

@@ -14,8 +14,6 @@ Deviations from the paper: 1. G is replaced by its low-rank factor (trace error 
 checks; 2. the measure: where a graph walk has an even pace, points count in regressions as they do in the walk.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -63,7 +61,7 @@ class Predictable:
         """Number of functions kept."""
         return self.coefficients.shape[1]
 
-    def slim(self) -> Predictable:
+    def slim(self) -> "Predictable":
         """Return a copy without `values`, the functions at the training points."""
         return replace(self, values=np.empty((0, self.rank)))
 

@@ -3,8 +3,6 @@
 Axes come from matplotlib (extra ``plot``); without `axes` a new figure is made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

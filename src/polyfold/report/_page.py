@@ -1,7 +1,5 @@
 """One HTML page that needs nothing but itself: headings, text, tables, pictures."""
 
-from __future__ import annotations
-
 import base64
 import html
 import io

@@ -1,7 +1,5 @@
 """Pictures of modular representations; arrays in, matplotlib figures out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

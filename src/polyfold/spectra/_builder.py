@@ -4,8 +4,6 @@ Landmarks and directions are two things: how many features stand for the kernel,
 kept.
 """
 
-from __future__ import annotations
-
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -85,7 +83,7 @@ class SpectrumBuilder:
         self.moments: Moments | None = None
         self.waiting: list[Any] = []
 
-    def add(self, X: Any) -> SpectrumBuilder:
+    def add(self, X: Any) -> "SpectrumBuilder":
         """Take in the rows of `X`."""
         if self.features is None:
             rows = _stack([*self.waiting, X])
@@ -100,7 +98,7 @@ class SpectrumBuilder:
         self.moments.add(self.features, X)
         return self
 
-    def copy(self) -> SpectrumBuilder:
+    def copy(self) -> "SpectrumBuilder":
         """Return a builder that goes on from here on its own."""
         other = copy(self)
         other.waiting = list(self.waiting)
@@ -150,7 +148,7 @@ class Moments:
     count: int = 0
 
     @classmethod
-    def about(cls, features: PointFeatures, X: Any) -> Moments:
+    def about(cls, features: PointFeatures, X: Any) -> "Moments":
         """Start empty sums about the mean of the first rows of `X`."""
         centre = as_dense(features.transform(X[: min(256, X.shape[0])])).mean(axis=0, dtype=np.float64)
         return cls(centre, np.zeros(centre.size), np.zeros((centre.size, centre.size)))

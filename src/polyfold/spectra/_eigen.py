@@ -12,8 +12,6 @@ Ways to solve it, chosen once per operator by `choose_solver`:
 One-sided deflation is cheaper and can return a wrong vector: it is not offered.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any, Protocol

@@ -5,8 +5,6 @@ is the mean, so that x ≈ shift + U c(x). Three routes, chosen by `choose_route
 centred before anything is squared; sparse rows keep their zeros, and the mean is taken off the sums.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ Eigenvectors are those of [Blau2017, problem 4], orthonormal in the operator's m
 matrix. New points get their coordinates from the operator's own extension, and training points their own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The cut between kernels and what is done with them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

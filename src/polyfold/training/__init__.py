@@ -3,8 +3,6 @@
 What needs torch is loaded on first use, so that the options can be named without it.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

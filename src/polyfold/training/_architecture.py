@@ -1,7 +1,5 @@
 """What one module looks like: a factory from input and output size to a ``torch.nn.Module``."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -67,7 +65,7 @@ class MLP(BaseEstimator):
                 layers.append(nn.Dropout(self.dropout))
         return nn.Sequential(*layers, nn.Linear(sizes[-1], n_outputs, bias=self.bias))
 
-    def reversed(self) -> MLP:
+    def reversed(self) -> "MLP":
         """Return the same architecture with its hidden layers in the opposite order.
 
         Returns

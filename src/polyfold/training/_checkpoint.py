@@ -1,7 +1,5 @@
 """Checkpoints: everything a run needs to go on as if it had not been interrupted."""
 
-from __future__ import annotations
-
 import io
 import os
 import pickle

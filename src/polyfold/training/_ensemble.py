@@ -1,7 +1,5 @@
 """M modules that compute at once: stacked weights under ``vmap``, or one after another where that fails."""
 
-from __future__ import annotations
-
 import copy
 import logging
 from collections.abc import Callable
@@ -40,7 +38,7 @@ class StackedEnsemble(nn.Module):
 
         return vmap(one, in_dims=(0, None if shared else 0), randomness="different")(state, x)
 
-    def train(self, mode: bool = True) -> StackedEnsemble:
+    def train(self, mode: bool = True) -> "StackedEnsemble":
         """Switch the modules between training and evaluation."""
         self._template[0].train(mode)
         return super().train(mode)

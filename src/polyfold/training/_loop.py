@@ -1,7 +1,5 @@
 """The loop that trains networks, of modules or single ones: minibatches, early stopping, checkpoints."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@ Eq. 2, the mean error minus λ times the spread of the modules, equals the form 
 non-negative terms.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 

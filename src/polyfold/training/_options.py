@@ -1,7 +1,5 @@
 """How modules are trained."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -58,7 +56,7 @@ class Training(BaseEstimator):
         self.patience = patience
         self.tol = tol
 
-    def checked(self) -> Training:
+    def checked(self) -> "Training":
         """Return the same options as plain numbers, or raise with the rule that one of them breaks.
 
         Returns

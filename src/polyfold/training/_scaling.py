@@ -1,7 +1,5 @@
 """Rows as networks want them: centred, of unit spread, in single precision."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from polyfold._validation import check_range

@@ -1,0 +1,60 @@
+"""A loader for every set of the catalogue, which says what it holds."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from polyfold.datasets._catalogue import CATALOGUE
+from polyfold.datasets._load import load_named
+
+
+def _loader(name: str) -> Callable[..., Any]:
+    entry = CATALOGUE[name]
+
+    def load(
+        data_home: str | os.PathLike[str] | None = None,
+        *,
+        return_X_y: bool = False,
+        download: bool = True,
+        verify: bool = True,
+    ) -> Any:
+        return load_named(name, data_home, return_X_y=return_X_y, download=download, verify=verify)
+
+    load.__name__ = load.__qualname__ = f"load_{name}"
+    load.__module__ = "polyfold.datasets"
+    source = "fetch it from openml.org where it is missing" if entry.openml else "download; this set cannot be"
+    load.__doc__ = f"""Load {entry.title}.
+
+    Parameters
+    ----------
+    data_home : path-like, default=None
+        Folder with ``{entry.file}``; None reads the environment variable ``POLYFOLD_DATA``.
+    return_X_y : bool, default=False
+        Return the pair (data, target) instead of a Bunch.
+    download : bool, default=True
+        Whether to {source}.
+    verify : bool, default=True
+        Compare the content with the known checksum.
+
+    Returns
+    -------
+    bunch : :class:`~sklearn.utils.Bunch` or tuple
+        data and target, and what else the file holds: {entry.arrays}.
+    """
+    return load
+
+
+load_20newsgroups = _loader("20newsgroups")
+load_coil20 = _loader("coil20")
+load_dermatology = _loader("dermatology")
+load_fashion_mnist = _loader("fashion_mnist")
+load_isolet1 = _loader("isolet1")
+load_isomap_faces = _loader("isomap_faces")
+load_mnist = _loader("mnist")
+load_new_thyroid = _loader("new_thyroid")
+load_orl = _loader("orl")
+load_rectangles = _loader("rectangles")
+load_reuters = _loader("reuters")
+load_umist = _loader("umist")
+load_usps = _loader("usps")
+load_yaleb = _loader("yaleb")
