@@ -214,7 +214,11 @@ MODULAR = [
         exempt={**_DRAWN_ROWS, **_OWN_BASIS},
     ),
     Entry("PartitionKernelPCA", baselines.PartitionKernelPCA(3, 2, random_state=0)),
-    Entry("RandomKernelPCA", baselines.RandomKernelPCA(3, 2, random_state=0)),
+    Entry(
+        "RandomKernelPCA",
+        baselines.RandomKernelPCA(3, 2, random_state=0),
+        exempt={"single": "directions are drawn among those that are resolved, fewer in single precision"},
+    ),
     Entry("BootstrapKernelPCA", baselines.BootstrapKernelPCA(3, 2, random_state=0), exempt=_DRAWN_ROWS),
     Entry("MonolithicKernelPCA", baselines.MonolithicKernelPCA(4, random_state=0)),
 ]
@@ -232,19 +236,19 @@ _GIVEN = {
     "rotation": "the matrix of pairs does not change",
     "huge": "one huge row is not a matrix of pairs",
 }
+_DISTANCES = {**_GIVEN, "scikit_learn": "its checks pass kernel values where pairs are asked for, not distances"}
 BOOTSTRAP = [
     _bootstrap("exact", neighbors="exact"),
     _bootstrap("graph", neighbors="graph", exempt={"sparse": "a graph of neighbours needs dense rows, as documented"}),
     _bootstrap("cosine", metric="cosine", exempt={"origin": "angles are seen from the origin"}),
-    _bootstrap("precomputed", metric="precomputed", takes="distances", exempt=_GIVEN),
+    _bootstrap("precomputed", metric="precomputed", takes="distances", exempt=_DISTANCES),
 ]
 
 
 def _of_distances(label: str, make: Any, name: str, exact: Mapping[str, Any]) -> Entry:
     model = make(clone(GRAPH[name]).set_params(neighbors="precomputed"))
     power = _UNITS.get(name, 0.0)
-    exempt = {**_GIVEN, "scikit_learn": "its checks pass kernel values where pairs are asked for, not distances"}
-    return Entry(f"{label}-{name}_of_distances", model, "distances", power, 3, exact=exact, exempt=exempt)
+    return Entry(f"{label}-{name}_of_distances", model, "distances", power, 3, exact=exact, exempt=_DISTANCES)
 
 
 PRECOMPUTED = [
@@ -310,6 +314,8 @@ def _networks() -> list[Entry]:
 
     options = {"architecture": MLP((4,)), "random_state": 0}
     training = Training(max_iter=15, learning_rate=0.01, validation_fraction=0.0)
+    # scikit-learn asks a regressor for R² above one half.
+    longer = Training(max_iter=40, learning_rate=0.05, validation_fraction=0.0)
     # Float32 inside: 15 steps carry rounding of 6e-8 up to some 1e-5.
     shared = {
         "precision": 1e-3,
@@ -317,7 +323,7 @@ def _networks() -> list[Entry]:
         "exempt": {**_DENSE_ONLY, "rotation": "weights start at random in the axes of X"},
     }
     return [
-        Entry("ModularRegressor", ModularRegressor(2, training=training, **options), target="values", **shared),
+        Entry("ModularRegressor", ModularRegressor(2, training=longer, random_state=0), target="values", **shared),
         Entry("ModularAutoencoderNetwork", ModularAutoencoderNetwork(2, 2, training=training, **options), **shared),
     ]
 
