@@ -11,7 +11,7 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._validation import check_choice
+from polyfold._validation import check_choice, keeps_state_on_failure
 from polyfold.ensembles._tags import follow_input
 
 
@@ -55,6 +55,7 @@ class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.voting = voting
         self.n_jobs = n_jobs
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit the representation, then one classifier per module.
 

@@ -124,7 +124,8 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
         check_is_fitted(self)
         if is_clusterer(self.estimator):
             raise AttributeError(f"transform is for compressed transformers, got {self.estimator!r}; use predict.")
-        return self._coordinates(self._validate(X, reset=False))
+        X = self._validate(X, reset=False)
+        return self._coordinates(X).astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
 
     @available_if(_compresses_clusters)
     def predict(self, X: Any) -> NDArray:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._validation import check_choice, check_count
+from polyfold._validation import check_choice, check_count, keeps_state_on_failure
 from polyfold.ensembles._rerank import rerank
 from polyfold.ensembles._tags import follow_input
 from polyfold.neighbors import Search, choose_engine, make_search
@@ -59,6 +59,7 @@ class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
         self.n_neighbors = n_neighbors
         self.engine = engine
 
+    @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the representation and keep the modules of `X`.
 

@@ -175,7 +175,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         # One thread of BLAS: the last digits must not depend on how many there are.
         with blas_threads(1):
             self.network_ = self._fit_network(rows, sizes, seed, folder)
-            return self._finish(seed, _output_dtype(rows))
+            return self._finish(seed, _output_dtype(rows, X))
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
         """Fit, and return the coordinates of the training points, (n_samples, n_components)."""
@@ -187,7 +187,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         rows = self._validate(X, reset=False)
         codes = self._encode(rows, len(self.layer_sizes_) - 1)
         Z = self.output_.transform(codes, n_jobs=n_threads(self.n_jobs))
-        return Z.astype(_output_dtype(rows), copy=False)
+        return Z.astype(_output_dtype(rows, X), copy=False)
 
     def codes(self, X: Any = None, layer: int = -1) -> NDArray:
         """Nearest centres of points in every clustering of a layer, (n_samples, n_clusterings).
@@ -338,9 +338,9 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return tags
 
 
-def _output_dtype(rows: Any) -> type[np.floating]:
-    """Single precision for single-precision rows, else double."""
-    return np.float32 if rows.dtype == np.float32 else np.float64
+def _output_dtype(rows: Any, given: Any) -> type[np.floating]:
+    """Single precision for single-precision rows, or distances in place of which there are lists, else double."""
+    return np.float32 if np.float32 in (rows.dtype, getattr(given, "dtype", None)) else np.float64
 
 
 def _check_list(layers: Any, n: int) -> list[int]:

@@ -93,8 +93,9 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         """
         rng = check_random_state(self.random_state)
         n_threads(self.n_jobs)
-        wanted = self._wanted(_num_samples(X))
-        self.network_ = self._network(_num_samples(X), wanted, rng).fit(X, **options)
+        n = _num_samples(X)
+        wanted = self._wanted(n) if n > 1 else None  # a single row is refused by the network
+        self.network_ = self._network(n, wanted, rng).fit(X, **options)
         self.n_clusters_ = wanted or largest_drop(self.network_.explained_variance_)
         coordinates = self._coordinates(self.network_.embedding_)
         self.kmeans_ = KMeans(self.n_clusters_, n_init=self.n_init, random_state=rng).fit(coordinates)

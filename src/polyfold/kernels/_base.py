@@ -80,8 +80,8 @@ class Kernel(BaseEstimator, ABC):
         """Raise where given values have an eigenvalue that is negative beyond the rounding of `dtype`."""
         if self.given_as and lowest < -(1e-4 if dtype == np.float32 else 1e-7) * highest:
             raise ValueError(
-                f"{self.given_as} kernel must be positive semi-definite, got eigenvalue {lowest:.3g} beside the "
-                f"largest, {highest:.3g}; clip its negative eigenvalues, or pass a kernel such as "
+                f"{self.given_as} kernel must be positive semi-definite, got eigenvalue {lowest:.3g} beside "
+                f"values of norm {highest:.3g}; clip its negative eigenvalues, or pass a kernel such as "
                 "polyfold.kernels.Gaussian()."
             )
 

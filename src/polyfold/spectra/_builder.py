@@ -206,13 +206,14 @@ def spectrum_from_kernel(kernel: Kernel, X: Any, directions: int) -> Spectrum:
     """Spectrum of the centred N × N kernel matrix of `X`: exact, for a few thousand points."""
     K = kernel.matrix(X)
     n, scale = K.shape[0], float(np.abs(K).max())
+    norm = float(np.abs(K).sum(axis=1).max())  # rounding is relative to the kernel before centring
     columns = K.mean(axis=0)
     K -= columns
     K -= columns[:, None] - columns.mean()
     constant = np.full((n, 1), n**-0.5)
     # Of given values the lowest eigenvalue is wanted, too: it tells whether they are a kernel at all.
     d, U = DenseSolver(K).top(constant, n - 1 if kernel.given_as else min(n - 1, directions + 1))
-    kernel.check_spectrum(float(d[-1]), max(float(d[0]), scale), X.dtype)
+    kernel.check_spectrum(float(d[-1]), norm, X.dtype)
     eps = np.finfo(np.float32 if X.dtype == np.float32 else np.float64).eps
     # Rounding is relative to the kernel before centring: constant data must come out empty.
     rank = int(np.sum(d > max(d[0], scale) * n * eps))

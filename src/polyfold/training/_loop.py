@@ -2,6 +2,7 @@
 
 import copy
 import math
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -53,10 +54,16 @@ class Run:
     stopped: bool = False
 
 
+_GENERATOR = threading.RLock()
+
+
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Let weights, shuffling and dropout draw from `seed`; the caller's generator stays as it was."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+    """Let weights, shuffling and dropout draw from `seed`; the caller's generator stays as it was.
+
+    There is one generator in a process, so that fits in several threads take turns.
+    """
+    with _GENERATOR, torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield
 

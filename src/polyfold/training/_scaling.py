@@ -1,8 +1,11 @@
 """Rows as networks want them: centred, of unit spread, in single precision."""
 
+import warnings
+
 import numpy as np
 
 from polyfold._validation import check_range
+from polyfold.exceptions import DegenerateDataWarning
 
 
 class Scaling:
@@ -14,6 +17,9 @@ class Scaling:
         self.mean = X.mean(axis=0, dtype=np.float64)
         spread = float(np.sqrt(np.mean(np.square(X - self.mean))))
         self.scale = spread if spread > 0 else 1.0
+        if spread == 0:
+            message = "all rows are equal, so that there is nothing to learn; check the data."
+            warnings.warn(message, DegenerateDataWarning, stacklevel=4)
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """Return scaled float32 rows."""
