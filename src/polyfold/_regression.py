@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["REGRESSORS", "bandwidth_grid", "loo_predict", "lowest_residual", "predict", "residual_ratio"]
+__all__ = ["REGRESSORS", "bandwidth_grid", "loo_predict", "loo_rows", "lowest_residual", "predict", "residual_ratio"]
 
 REGRESSORS = ("nadaraya_watson", "locally_linear")
 _BLOCK = 4_000_000
@@ -85,6 +85,19 @@ def lowest_residual(
     return float(ratios[best]), float(grid[best])
 
 
+def loo_rows(F: NDArray, queries: NDArray) -> NDArray:
+    """Return locally linear leave-one-out regressions as matrices (bandwidths, queries, n), one for each of the grid.
+
+    They do not depend on the value that is predicted, so several values share them.
+    """
+    X = np.column_stack([np.ones(len(F)), F - F.mean(axis=0)])
+    parts = [
+        [(_local_slopes(X, rows, W) @ X.T) * W for W in (_weights(d2, h) for h in bandwidth_grid(F))]
+        for rows, d2 in _distance_blocks(F, queries)
+    ]
+    return np.concatenate(parts, axis=1)
+
+
 def _distance_blocks(F: NDArray, queries: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
     """Yield blocks of query rows with squared distances to all rows, their own set to infinity."""
     F = np.asarray(F, dtype=np.float64)
@@ -114,11 +127,16 @@ def _local_mean(F: NDArray, Y: NDArray, rows: NDArray, W: NDArray) -> NDArray:
 def _local_line(F: NDArray, Y: NDArray, rows: NDArray, W: NDArray) -> NDArray:
     """Weighted least squares of `Y` on (1, F) around every query, evaluated at the query."""
     X = np.column_stack([np.ones(len(F)), F - F.mean(axis=0)])
+    slopes = _local_slopes(X, rows, W)
+    # Weighted sums of x_j y_j for every target, contracted with the solved query features.
+    return np.stack([np.einsum("qp,qp->q", slopes, W @ (X * y[:, None])) for y in Y.T], axis=1)
+
+
+def _local_slopes(X: NDArray, rows: NDArray, W: NDArray) -> NDArray:
+    """S⁻¹x of every query, with its moments S = Σ_j W_j x_j x_jᵀ."""
     p = X.shape[1]
     products = (X[:, :, None] * X[:, None, :]).reshape(len(X), p * p)
     moments = (W @ products).reshape(len(rows), p, p)
     ridge = _RIDGE * np.trace(moments, axis1=1, axis2=2) / p
     moments[:, np.arange(p), np.arange(p)] += ridge[:, None]
-    slopes = np.linalg.solve(moments, X[rows][:, :, None])[:, :, 0]
-    # Weighted sums of x_j y_j for every target, contracted with the solved query features.
-    return np.stack([np.einsum("qp,qp->q", slopes, W @ (X * y[:, None])) for y in Y.T], axis=1)
+    return np.linalg.solve(moments, X[rows][:, :, None])[:, :, 0]

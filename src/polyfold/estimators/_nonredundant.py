@@ -219,7 +219,7 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.embedding_ = (F * self._scales).astype(dtype, copy=False)
         self.bandwidths_ = np.array([np.nan if step.alpha is None else step.alpha for step in steps])
         self.ranks_ = np.array([step.rank for step in steps])
-        self.redundancy_best_ = np.array([1.0 if step.predictable is None else step.news for step in steps])
+        self.redundancy_best_ = np.sqrt([1.0 if step.predictable is None else step.news for step in steps])
         self.redundancy_ = _own_redundancy(F, self.bandwidths_, seed)
         return self
 
@@ -280,5 +280,6 @@ def _own_redundancy(F: NDArray, alphas: NDArray, seed: int) -> NDArray:
     queries = np.arange(len(F)) if len(F) <= _QUERIES else rng.choice(len(F), _QUERIES, replace=False)
     out = np.ones(F.shape[1])
     for i in range(1, F.shape[1]):
-        out[i] = residual_ratio(F[:, :i], F[:, i], [bandwidth_of(F[:, :i], alphas[i])], queries=queries)[0]
+        if np.isfinite(alphas[i]):  # a plain coordinate is uncorrelated with the earlier ones
+            out[i] = residual_ratio(F[:, :i], F[:, i], [bandwidth_of(F[:, :i], alphas[i])], queries=queries)[0]
     return out

@@ -1,6 +1,5 @@
 """Coordinates that earlier ones cannot predict: smoother, deflation, sequence, extension to new points."""
 
-from polyfold.nonredundant._bandwidth import ALPHAS, unexplained
 from polyfold.nonredundant._deflation import EIGEN_SOLVERS, choose_solver, make_solver
 from polyfold.nonredundant._extension import extend
 from polyfold.nonredundant._factor import gaussian_factor
@@ -9,7 +8,6 @@ from polyfold.nonredundant._sequence import Problem, Settings, Step, bandwidth_o
 from polyfold.nonredundant._smoother import SMOOTHERS, Predictable, predictable_functions, smoother_matrix
 
 __all__ = [
-    "ALPHAS",
     "EIGEN_SOLVERS",
     "SMOOTHERS",
     "Predictable",
@@ -25,5 +23,4 @@ __all__ = [
     "nonredundant_sequence",
     "predictable_functions",
     "smoother_matrix",
-    "unexplained",
 ]

@@ -34,10 +34,10 @@ _MAX_ITER = 1000
 
 
 class ConstrainedSolver(Protocol):
-    """Finds the best unit vector orthogonal to the orthonormal columns of Q."""
+    """Finds the best directions orthogonal to the orthonormal columns of Q."""
 
-    def solve(self, Q: NDArray, start: NDArray) -> NDArray:
-        """Return the unit vector g ⟂ Q that maximises gᵀ K g."""
+    def top(self, Q: NDArray, k: int, start: NDArray) -> NDArray:
+        """Return orthonormal G ⟂ Q (n, k), the directions that maximise gᵀ K g, best first."""
         ...
 
 
@@ -68,11 +68,11 @@ class DenseSolver:
         self.K = K
         self.low = -10.0 * float(np.abs(K).sum(axis=1).max()) - 1.0
 
-    def solve(self, Q: NDArray, start: NDArray) -> NDArray:
-        """Return the unit vector g ⟂ Q that maximises gᵀ K g."""
+    def top(self, Q: NDArray, k: int, start: NDArray) -> NDArray:
+        """Return the k directions ⟂ Q that maximise gᵀ K g, best first."""
         KQ = self.K @ Q
         deflated = self.K - KQ @ Q.T - Q @ KQ.T + Q @ ((Q.T @ KQ) + self.low * np.eye(Q.shape[1])) @ Q.T
-        return _unit(np.linalg.eigh((deflated + deflated.T) / 2)[1][:, -1], Q)
+        return _orthonormal(np.linalg.eigh((deflated + deflated.T) / 2)[1][:, ::-1][:, :k], Q)
 
 
 class InverseSolver:
@@ -84,8 +84,8 @@ class InverseSolver:
         shifted = sp.csc_array(cost + self.shift * sp.eye_array(cost.shape[0], format="csr"))
         self.lu = splu(sp.csc_matrix(shifted), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
 
-    def solve(self, Q: NDArray, start: NDArray) -> NDArray:
-        """Return the unit vector g ⟂ Q that minimises gᵀ cost g."""
+    def top(self, Q: NDArray, k: int, start: NDArray) -> NDArray:
+        """Return the k directions ⟂ Q that minimise gᵀ cost g, best first."""
         Y = self.lu.solve(Q)
         core = np.linalg.pinv(Q.T @ Y, hermitian=True)
 
@@ -95,7 +95,7 @@ class InverseSolver:
             z -= Y @ (core @ (Q.T @ z))
             return z - Q @ (Q.T @ z)
 
-        return _lanczos(inverse, Q, start)
+        return _lanczos(inverse, Q, k, start)
 
 
 class LanczosSolver:
@@ -104,21 +104,21 @@ class LanczosSolver:
     def __init__(self, K: Any):
         self.K = K
 
-    def solve(self, Q: NDArray, start: NDArray) -> NDArray:
-        """Return the unit vector g ⟂ Q that maximises gᵀ K g."""
+    def top(self, Q: NDArray, k: int, start: NDArray) -> NDArray:
+        """Return the k directions ⟂ Q that maximise gᵀ K g, best first."""
 
         def deflated(x: NDArray) -> NDArray:
             x = x.ravel() - Q @ (Q.T @ x.ravel())
             y = self.K @ x
             return y - Q @ (Q.T @ y)
 
-        return _lanczos(deflated, Q, start)
+        return _lanczos(deflated, Q, k, start)
 
 
-def _lanczos(apply: Any, Q: NDArray, start: NDArray) -> NDArray:
+def _lanczos(apply: Any, Q: NDArray, k: int, start: NDArray) -> NDArray:
     n = len(Q)
     operator = linear_operator(n, apply)
-    options: dict[str, Any] = {"k": 1, "which": "LA", "v0": _unit(start, Q), "ncv": min(n, 24)}
+    options: dict[str, Any] = {"k": k, "which": "LA", "v0": _orthonormal(start[:, None], Q)[:, 0], "ncv": min(n, 24)}
     options |= {"tol": _TOL, "maxiter": _MAX_ITER}
     try:
         g = eigsh(operator, **options)[1]
@@ -131,14 +131,14 @@ def _lanczos(apply: Any, Q: NDArray, start: NDArray) -> NDArray:
         )
         options["tol"] = _LOOSE_TOL
         g = eigsh(operator, **options)[1]
-    return _unit(g[:, 0], Q)
+    return _orthonormal(g[:, ::-1], Q)
 
 
-def _unit(g: NDArray, Q: NDArray) -> NDArray:
-    """Project out Q (twice, against rounding) and normalise."""
+def _orthonormal(G: NDArray, Q: NDArray) -> NDArray:
+    """Project out Q (twice, against rounding) and restore orthonormal columns, in their order."""
     for _ in range(2):
-        g = g - Q @ (Q.T @ g)
-    return g / max(float(np.linalg.norm(g)), np.finfo(np.float64).tiny)
+        G = G - Q @ (Q.T @ G)
+    return np.linalg.qr(G)[0]
 
 
 def _as_dense(K: Any) -> NDArray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,8 @@ from numpy.typing import NDArray
 from polyfold._progress import track
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import GraphOperator, KernelOperator
-from polyfold.nonredundant._bandwidth import ALPHAS, NEW_DIRECTION, NEWS, NOISE, candidates, enough, unexplained
-from polyfold.nonredundant._even import EvenSolver, is_manifold
-from polyfold.nonredundant._sequence import Problem, Settings, Step, next_coordinate
+from polyfold.nonredundant._policy import MOSTLY, PLAIN, WIDTHS, Judge, too_fine, widest
+from polyfold.nonredundant._sequence import Problem, Settings, Step, bandwidth_of, next_coordinate
 from polyfold.nonredundant._smoother import is_saturated
 
 __all__ = ["MAX_AUTO_COMPONENTS", "nonredundant_sequence"]
@@ -34,19 +32,14 @@ def nonredundant_sequence(
     n_components : int or None
         None stops before the first coordinate that is mere noise or hardly news, at most 15.
     alpha : float or None
-        Bandwidth factor; None follows `polyfold.nonredundant._bandwidth`.
+        Bandwidth factor; None follows `polyfold.nonredundant._policy`.
     settings : Settings
     """
     limit = MAX_AUTO_COMPONENTS if n_components is None else n_components
     limit = min(limit, problem.operator.n_samples - problem.trivial.shape[1])
-    operator = problem.operator
-    manifold = is_manifold(operator)
-    if manifold and alpha is None:  # a given width is Algorithm 1 to the letter
-        problem = replace(problem, solver=EvenSolver.of(operator, problem.solver))
-    least = NEW_DIRECTION if manifold else NEWS
     steps: list[Step] = []
-    for step in track(_coordinates(problem, alpha, settings, manifold), "coordinates", total=limit):
-        if n_components is None and steps and (step.news < least or _is_noise(problem.operator, step)):
+    for step in track(_coordinates(problem, alpha, settings), "coordinates", total=limit):
+        if n_components is None and steps and step.news - _noise(problem.operator, step.values) < MOSTLY:
             break
         steps.append(step)
         if len(steps) == limit:
@@ -55,49 +48,50 @@ def nonredundant_sequence(
     return steps
 
 
-def _is_noise(operator: KernelOperator, step: Step) -> bool:
-    """Whether not even neighbours in the data share the values of a coordinate."""
+def _noise(operator: KernelOperator, f: NDArray) -> float:
+    """Share of the variance of `f` that the mean over neighbours in the data leaves."""
     if not isinstance(operator, GraphOperator):
-        return False
-    left = step.values - step.values[operator.extend.near.indices].mean(axis=1)
-    return bool(np.sqrt(np.mean(left**2)) > NOISE)
+        return 0.0
+    return float(np.mean((f - f[operator.extend.near.indices].mean(axis=1)) ** 2) / f.var())
 
 
-def _coordinates(problem: Problem, alpha: float | None, settings: Settings, manifold: bool) -> Iterator[Step]:
+def _coordinates(problem: Problem, alpha: float | None, settings: Settings) -> Iterator[Step]:
     """Yield coordinates without end, each unpredictable from those yielded before."""
     n = problem.operator.n_samples
     start = np.random.RandomState(settings.seed).standard_normal(n)
-    F = np.empty((n, 0))
-    current = ALPHAS[0] if alpha is None else alpha
+    step = next_coordinate(problem, np.empty((n, 0)), None, settings, start)
+    F = step.values[:, None]
+    widths = (PLAIN, *WIDTHS) if alpha is None else (alpha,)
     for _ in itertools.count():
-        if F.shape[1] == 0 or alpha is not None:
-            step = next_coordinate(problem, F, current if F.shape[1] else None, settings, start)
-        else:
-            step = _widest_with_news(problem, F, current, settings, start, manifold)
-            current = min(step.alpha or current, current)
-        if F.shape[1] and np.isnan(step.news):
-            step = step.with_news(unexplained(F, step.values, settings.seed))
         yield step
+        step = _cheapest_news(problem, F, widths, settings, start, even=alpha is None)
+        widths = widths if step.alpha == widths[0] else tuple(width for width in widths if width != PLAIN)
         F = np.column_stack([F, step.values])
 
 
-def _widest_with_news(
-    problem: Problem, F: NDArray, alpha: float, settings: Settings, start: NDArray, manifold: bool
+def _cheapest_news(
+    problem: Problem, F: NDArray, widths: tuple[float, ...], settings: Settings, start: NDArray, *, even: bool
 ) -> Step:
-    """Try narrower smoothers until the next coordinate is news; where none is, keep the best."""
-    n_earlier = F.shape[1]
-    best: Step | None = None
-    for candidate in candidates(alpha, n_earlier, manifold=manifold):
-        step = next_coordinate(problem, F, candidate, settings, start)
-        step = step.with_news(unexplained(F, step.values, settings.seed))
-        if best is not None and manifold and _is_noise(problem.operator, step):
+    """Try narrower and narrower smoothers, and take the one that pays least for its news."""
+    judge = Judge.of(F, settings.seed)
+    found: list[Step] = []
+    for alpha in widths:
+        if found and _is_too_fine(problem, F, alpha, settings):
             break
-        if best is None or step.news > best.news:
-            best = step
-        if step.news >= enough(candidate, n_earlier, manifold=manifold):
+        step = next_coordinate(problem, F, alpha, settings, start, even=even)
+        step = step.with_news(*judge(step.values))
+        all_news = step.news + step.error >= 1
+        if alpha != PLAIN or all_news:
+            found.append(step)
+        if all_news:
             break
-    assert best is not None
-    return best
+    return found[widest(*zip(*((step.cost, step.news, step.error) for step in found), strict=True))]
+
+
+def _is_too_fine(problem: Problem, F: NDArray, alpha: float, settings: Settings) -> bool:
+    linear = settings.smoother == "locally_linear"
+    bandwidth = bandwidth_of(F, alpha)
+    return too_fine(F, bandwidth, problem.measure, settings.cut, linear=linear, seed=settings.seed)
 
 
 def _warn_if_saturated(steps: list[Step], n: int) -> None:

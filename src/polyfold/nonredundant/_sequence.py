@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from polyfold.kernels import GraphOperator, KernelOperator
 from polyfold.nonredundant._deflation import ConstrainedSolver
+from polyfold.nonredundant._policy import CLOSE, TIES, evenest
 from polyfold.nonredundant._smoother import Predictable, predictable_functions
 
 __all__ = ["Problem", "Settings", "Step", "bandwidth_of", "next_coordinate"]
@@ -39,6 +40,13 @@ class Problem:
         measure = operator.measure if isinstance(operator, GraphOperator) else np.ones(n)
         trivial = np.ones((n, 1)) if operator.trivial is None else operator.trivial
         return cls(operator, weights, measure, trivial, solver)
+
+    def cost_of(self, g: NDArray) -> float:
+        """What the unit vector `g` costs: gᵀ cost g, or 1/gᵀKg where the kernel has no cost."""
+        cost = getattr(self.operator, "cost", None)
+        if cost is None:
+            return 1.0 / max(float(g @ (self.operator.matrix @ g)), np.finfo(np.float64).tiny)
+        return max(float(g @ (cost @ g)), np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -68,11 +76,13 @@ class Step:
     intercepts: NDArray
     slopes: NDArray
     alpha: float | None = None
+    cost: float = np.nan
     news: float = np.nan
+    error: float = np.nan
 
-    def with_news(self, news: float) -> Step:
-        """Return a copy that knows what the earlier coordinates leave unexplained."""
-        return replace(self, news=news)
+    def with_news(self, news: float, error: float) -> Step:
+        """Return a copy that knows the share of its variance that is news, and its standard error."""
+        return replace(self, news=news, error=error)
 
     def slim(self) -> Step:
         """Return a copy without the values of the excluded functions, which only fitting needs."""
@@ -86,7 +96,7 @@ class Step:
 
 def bandwidth_of(F: NDArray, alpha: float) -> float:
     """Return h = α (Σ_j ‖f_j‖² / N)^½ [Blau2017, section 5]."""
-    return alpha * float(np.sqrt(np.sum(F**2) / len(F)))
+    return np.inf if np.isinf(alpha) else alpha * float(np.sqrt(np.sum(F**2) / len(F)))
 
 
 def next_coordinate(
@@ -95,8 +105,13 @@ def next_coordinate(
     alpha: float | None,
     settings: Settings,
     start: NDArray,
+    *,
+    even: bool = False,
 ) -> Step:
-    """Find the coordinate after the columns of `F` (n, i − 1), with bandwidth factor `alpha`."""
+    """Find the coordinate after the columns of `F` (n, i − 1), with bandwidth factor `alpha`.
+
+    `even` settles ties by the spread, as `polyfold.nonredundant._policy` says.
+    """
     predictable = None
     if F.shape[1]:
         assert alpha is not None
@@ -110,8 +125,19 @@ def next_coordinate(
             rng=np.random.RandomState(settings.seed),
         )
     columns, transform = _orthonormal(problem.trivial, predictable, problem.measure / np.sqrt(problem.weights))
-    g = problem.solver.solve(columns, start)
+    if even and predictable is not None:
+        g = _evenest_direction(problem, columns, start)
+    else:
+        g = problem.solver.top(columns, 1, start)[:, 0]
     return _step(problem, g, columns, transform, predictable, alpha)
+
+
+def _evenest_direction(problem: Problem, Q: NDArray, start: NDArray) -> NDArray:
+    """Of the directions that cost nearly the same, the combination whose size is least predictable."""
+    G = problem.solver.top(Q, min(TIES, len(Q) - Q.shape[1]), start)
+    costs = np.array([problem.cost_of(g) for g in G.T])
+    G = G[:, : max(1, int(np.count_nonzero(costs <= (1 + CLOSE) * costs[0])))]
+    return G @ evenest(G, Q / np.sqrt(problem.weights)[:, None], problem.weights)
 
 
 def _orthonormal(trivial: NDArray, predictable: Predictable | None, factor: NDArray) -> tuple[NDArray, NDArray]:
@@ -155,4 +181,5 @@ def _step(
         intercepts=taken[:n_trivial] * scale_of,
         slopes=slopes,
         alpha=alpha,
+        cost=problem.cost_of(g),
     )
