@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._regression import loo_rows
-from polyfold.nonredundant._smoother import smoother_matrix
+from polyfold.nonredundant._factor import gaussian_block
 
 __all__ = ["CLOSE", "MOSTLY", "PLAIN", "TIES", "WIDTHS", "Judge", "evenest", "too_fine", "widest"]
 
@@ -36,6 +36,8 @@ PLAIN = np.inf
 WIDTHS = (0.6, 0.35, 0.2, 0.12)
 CLOSE, TIES = 0.2, 5
 MOSTLY = 0.5
+
+
 _REFERENCES, _QUERIES = 2500, 300
 _STARTS, _DESCENTS = 8, 300
 
@@ -76,13 +78,14 @@ def widest(costs: Sequence[float], shares: Sequence[float], errors: Sequence[flo
     return int(np.flatnonzero(prices <= prices[best] * (1 + errors[best] / news[best]))[0])
 
 
-def too_fine(F: NDArray, bandwidth: float, measure: NDArray, cut: float, *, linear: bool, seed: int) -> bool:
-    """Whether the smoother sees more than √n functions of `F`, judged by 4√n of the points."""
+def too_fine(F: NDArray, bandwidth: float, cut: float, seed: int) -> bool:
+    """Whether a smoother of the rows of `F` sees more than √n functions, judged by 4√n of the points."""
     most = np.sqrt(len(F))
-    rows = _some(len(F), int(4 * most), np.random.RandomState(seed))
-    P = smoother_matrix(F[rows], bandwidth, measure[rows], linear=linear)
-    gains = np.linalg.svd(P, compute_uv=False)
-    return bool(np.count_nonzero(gains > cut * gains[0]) > most)
+    rows = F[_some(len(F), int(4 * most), np.random.RandomState(seed))]
+    G = gaussian_block(rows, rows, bandwidth)
+    root = np.sqrt(G.sum(axis=1))
+    gains = np.linalg.eigvalsh(G / root / root[:, None])
+    return bool(np.count_nonzero(gains > cut * gains[-1]) > most)
 
 
 def evenest(G: NDArray, V: NDArray, weights: NDArray) -> NDArray:

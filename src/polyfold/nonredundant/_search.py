@@ -13,7 +13,7 @@ from polyfold._progress import track
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import GraphOperator, KernelOperator
 from polyfold.nonredundant._policy import MOSTLY, PLAIN, WIDTHS, Judge, too_fine, widest
-from polyfold.nonredundant._sequence import Problem, Settings, Step, bandwidth_of, next_coordinate
+from polyfold.nonredundant._sequence import Problem, Settings, Step, bandwidth_of, evened, next_coordinate
 from polyfold.nonredundant._smoother import is_saturated
 
 __all__ = ["MAX_AUTO_COMPONENTS", "nonredundant_sequence"]
@@ -76,22 +76,19 @@ def _cheapest_news(
     judge = Judge.of(F, settings.seed)
     found: list[Step] = []
     for alpha in widths:
-        if found and _is_too_fine(problem, F, alpha, settings):
+        if found and too_fine(F, bandwidth_of(F, alpha), settings.cut, settings.seed):
             break
-        step = next_coordinate(problem, F, alpha, settings, start, even=even)
+        step = next_coordinate(problem, F, alpha, settings, start)
         step = step.with_news(*judge(step.values))
+        if even and step.news >= MOSTLY:
+            step = evened(problem, step, start)
+            step = step.with_news(*judge(step.values))
         all_news = step.news + step.error >= 1
         if alpha != PLAIN or all_news:
             found.append(step)
         if all_news:
             break
     return found[widest(*zip(*((step.cost, step.news, step.error) for step in found), strict=True))]
-
-
-def _is_too_fine(problem: Problem, F: NDArray, alpha: float, settings: Settings) -> bool:
-    linear = settings.smoother == "locally_linear"
-    bandwidth = bandwidth_of(F, alpha)
-    return too_fine(F, bandwidth, problem.measure, settings.cut, linear=linear, seed=settings.seed)
 
 
 def _warn_if_saturated(steps: list[Step], n: int) -> None:

@@ -105,13 +105,8 @@ def next_coordinate(
     alpha: float | None,
     settings: Settings,
     start: NDArray,
-    *,
-    even: bool = False,
 ) -> Step:
-    """Find the coordinate after the columns of `F` (n, i − 1), with bandwidth factor `alpha`.
-
-    `even` settles ties by the spread, as `polyfold.nonredundant._policy` says.
-    """
+    """Find the coordinate after the columns of `F` (n, i − 1), with bandwidth factor `alpha`."""
     predictable = None
     if F.shape[1]:
         assert alpha is not None
@@ -124,20 +119,18 @@ def next_coordinate(
             cut=settings.cut,
             rng=np.random.RandomState(settings.seed),
         )
-    columns, transform = _orthonormal(problem.trivial, predictable, problem.measure / np.sqrt(problem.weights))
-    if even and predictable is not None:
-        g = _evenest_direction(problem, columns, start)
-    else:
-        g = problem.solver.top(columns, 1, start)[:, 0]
-    return _step(problem, g, columns, transform, predictable, alpha)
+    Q, T = _orthonormal(problem.trivial, predictable, problem.measure / np.sqrt(problem.weights))
+    return _step(problem, problem.solver.top(Q, 1, start)[:, 0], Q, T, predictable, alpha)
 
 
-def _evenest_direction(problem: Problem, Q: NDArray, start: NDArray) -> NDArray:
-    """Of the directions that cost nearly the same, the combination whose size is least predictable."""
+def evened(problem: Problem, step: Step, start: NDArray) -> Step:
+    """Of the directions that cost nearly as little as `step`, take the combination whose size is least predictable."""
+    Q, T = _orthonormal(problem.trivial, step.predictable, problem.measure / np.sqrt(problem.weights))
     G = problem.solver.top(Q, min(TIES, len(Q) - Q.shape[1]), start)
     costs = np.array([problem.cost_of(g) for g in G.T])
     G = G[:, : max(1, int(np.count_nonzero(costs <= (1 + CLOSE) * costs[0])))]
-    return G @ evenest(G, Q / np.sqrt(problem.weights)[:, None], problem.weights)
+    g = G @ evenest(G, Q / np.sqrt(problem.weights)[:, None], problem.weights)
+    return _step(problem, g, Q, T, step.predictable, step.alpha)
 
 
 def _orthonormal(trivial: NDArray, predictable: Predictable | None, factor: NDArray) -> tuple[NDArray, NDArray]:
