@@ -8,7 +8,8 @@ much and is all news; on clusters every width costs alike, and the widest is kep
 
 - Widths: `WIDTHS`, the range of the paper, widest first; the widest within one standard error of the best score.
 - The end of the search: a width whose coordinate is all news within one standard error, since narrower ones cost more;
-  or one that sees more than √n functions of F: so many means of n points are not known well enough to be zeroed.
+  or one that sees more than √n functions of F (so many means of n points are not known well enough to be zeroed) or
+  more than `MOST_FUNCTIONS`, which bounds the time.
 - Before them, once, the plain coordinate (width ∞: uncorrelated with F). It is taken only where it is all news. Once
   it is not, it never is: the harmonic that it shows stays the cheapest direction.
 - Ties: where cos(πx₂) is the next coordinate of a strip, cos(πx₂)·u(x₁) with a slow u costs hardly more, and where u
@@ -30,14 +31,13 @@ from numpy.typing import NDArray
 from polyfold._regression import loo_rows
 from polyfold.nonredundant._factor import gaussian_block
 
-__all__ = ["CLOSE", "MOSTLY", "PLAIN", "TIES", "WIDTHS", "Judge", "evenest", "too_fine", "widest"]
+__all__ = ["CLOSE", "MOSTLY", "MOST_FUNCTIONS", "PLAIN", "TIES", "WIDTHS", "Judge", "evenest", "too_fine", "widest"]
 
 PLAIN = np.inf
 WIDTHS = (0.6, 0.35, 0.2, 0.12)
 CLOSE, TIES = 0.2, 5
 MOSTLY = 0.5
-
-
+MOST_FUNCTIONS = 40
 _REFERENCES, _QUERIES = 2500, 300
 _STARTS, _DESCENTS = 8, 300
 
@@ -79,8 +79,8 @@ def widest(costs: Sequence[float], shares: Sequence[float], errors: Sequence[flo
 
 
 def too_fine(F: NDArray, bandwidth: float, cut: float, seed: int) -> bool:
-    """Whether a smoother of the rows of `F` sees more than √n functions, judged by 4√n of the points."""
-    most = np.sqrt(len(F))
+    """Whether a smoother of the rows of `F` sees more functions than are tried, judged by four times as many rows."""
+    most = min(np.sqrt(len(F)), MOST_FUNCTIONS)
     rows = F[_some(len(F), int(4 * most), np.random.RandomState(seed))]
     G = gaussian_block(rows, rows, bandwidth)
     root = np.sqrt(G.sum(axis=1))
