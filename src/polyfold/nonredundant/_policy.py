@@ -66,6 +66,15 @@ class Judge:
         return float(best.mean()), float(best.std() / np.sqrt(len(best)))
 
 
+    def news_directions(self, F: NDArray) -> NDArray:
+        """Return orthonormal combinations (k, m) of the columns of `F` (n, k), unit variances, that are mostly news."""
+        F = F[self.references]
+        left = F[self.queries] - self.rows @ F
+        left = left[np.mean(left**2, axis=(1, 2)).argmin()]
+        shares, U = np.linalg.eigh(left.T @ left / len(left))
+        return U[:, min(int(np.searchsorted(shares, MOSTLY)), len(shares) - 1) :]
+
+
 def _some(n: int, most: int, rng: np.random.RandomState) -> NDArray:
     return np.arange(n) if n <= most else rng.choice(n, most, replace=False)
 

@@ -81,7 +81,7 @@ def _cheapest_news(
         step = next_coordinate(problem, F, alpha, settings, start)
         step = step.with_news(*judge(step.values))
         if even and step.news >= MOSTLY:
-            step = evened(problem, step, start)
+            step = evened(problem, step, judge, start)
             step = step.with_news(*judge(step.values))
         all_news = step.news + step.error >= 1
         if alpha != PLAIN or all_news:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from polyfold.kernels import GraphOperator, KernelOperator
 from polyfold.nonredundant._deflation import ConstrainedSolver
-from polyfold.nonredundant._policy import CLOSE, TIES, evenest
+from polyfold.nonredundant._policy import CLOSE, TIES, Judge, evenest
 from polyfold.nonredundant._smoother import Predictable, predictable_functions
 
 __all__ = ["Problem", "Settings", "Step", "bandwidth_of", "next_coordinate"]
@@ -123,12 +123,14 @@ def next_coordinate(
     return _step(problem, problem.solver.top(Q, 1, start)[:, 0], Q, T, predictable, alpha)
 
 
-def evened(problem: Problem, step: Step, start: NDArray) -> Step:
+def evened(problem: Problem, step: Step, judge: Judge, start: NDArray) -> Step:
     """Of the directions that cost nearly as little as `step`, take the combination whose size is least predictable."""
     Q, T = _orthonormal(problem.trivial, step.predictable, problem.measure / np.sqrt(problem.weights))
     G = problem.solver.top(Q, min(TIES, len(Q) - Q.shape[1]), start)
     costs = np.array([problem.cost_of(g) for g in G.T])
     G = G[:, : max(1, int(np.count_nonzero(costs <= (1 + CLOSE) * costs[0])))]
+    raw = G / np.sqrt(problem.weights)[:, None]
+    G = G @ judge.news_directions(raw / raw.std(axis=0))
     g = G @ evenest(G, Q / np.sqrt(problem.weights)[:, None], problem.weights)
     return _step(problem, g, Q, T, step.predictable, step.alpha)
 
