@@ -22,14 +22,24 @@ def best(K, Q):
 @pytest.mark.parametrize("solver", [DenseSolver, LanczosSolver])
 def test_top_direction_in_the_complement(problem, solver):
     K, Q, start = problem
-    g = solver(K).solve(Q, start)
+    g = solver(K).top(Q, 1, start)[:, 0]
     assert abs(g @ best(K, Q)) > 1 - 1e-8
     np.testing.assert_allclose(Q.T @ g, 0, atol=1e-12)
 
 
+@pytest.mark.parametrize("solver", [DenseSolver, LanczosSolver])
+def test_several_directions_come_at_once_best_first(problem, solver):
+    K, Q, start = problem
+    G = solver(K).top(Q, 3, start)
+    np.testing.assert_allclose(G.T @ G, np.eye(3), atol=1e-10)
+    np.testing.assert_allclose(Q.T @ G, 0, atol=1e-10)
+    N = np.linalg.svd(Q.T)[2][Q.shape[1] :].T
+    np.testing.assert_allclose(np.diag(G.T @ K @ G), np.linalg.eigvalsh(N.T @ K @ N)[::-1][:3], rtol=1e-6)
+
+
 def test_inverse_solver_finds_the_constrained_minimum(problem):
     K, Q, start = problem
-    g = InverseSolver(sp.csr_array(K)).solve(Q, start)
+    g = InverseSolver(sp.csr_array(K)).top(Q, 1, start)[:, 0]
     assert abs(g @ best(-K, Q)) > 1 - 1e-8
 
 
@@ -38,7 +48,7 @@ def test_inverse_solver_agrees_with_dense_on_tiny_eigenvalues():
     operator = TangentAlignment(n_neighbors=10).operator(t)
     start = np.random.RandomState(1).randn(400)
     Q = np.linalg.qr(np.column_stack([np.ones(400), t[:, 0]]))[0]
-    inverse = InverseSolver(operator.cost).solve(Q, start)
+    inverse = InverseSolver(operator.cost).top(Q, 1, start)[:, 0]
     cost = operator.cost.toarray()
     assert inverse @ cost @ inverse < 1e-12 * np.linalg.norm(cost, 2)
     assert abs(np.corrcoef(inverse, t[:, 1])[0, 1]) > 0.99

@@ -126,7 +126,10 @@ def next_coordinate(
 def evened(problem: Problem, step: Step, judge: Judge, start: NDArray) -> Step:
     """Of the directions that cost nearly as little as `step`, take the combination whose size is least predictable."""
     Q, T = _orthonormal(problem.trivial, step.predictable, problem.measure / np.sqrt(problem.weights))
-    G = problem.solver.top(Q, min(TIES, len(Q) - Q.shape[1]), start)
+    room = len(Q) - Q.shape[1]
+    if room < 2:
+        return step
+    G = problem.solver.top(Q, min(TIES, room), start)
     costs = np.array([problem.cost_of(g) for g in G.T])
     G = G[:, : max(1, int(np.count_nonzero(costs <= (1 + CLOSE) * costs[0])))]
     raw = G / np.sqrt(problem.weights)[:, None]
