@@ -1,28 +1,28 @@
 """What [Blau2017] leaves open: how wide the smoother is, which of nearly equal directions to take, when to stop.
 
-One score decides. A candidate coordinate f costs λ (fᵀ cost f, or 1/fᵀKf where a kernel is maximised), and a share s
-of its variance is *news*: what leave-one-out regression on the earlier coordinates F leaves, with the bandwidth that
-predicts best. Take the width that pays least for its news, λ/s: 1/λ is the variance of f in the kernel, s/λ the
-variance that F does not know. A harmonic is cheap and no news; the next direction of a manifold costs several times as
-much and is all news; on clusters every width costs alike, and the widest is kept.
+One score decides: the share of a coordinate's variance that is *news*, what leave-one-out regression on the earlier
+coordinates F leaves of it with the bandwidth that predicts best. A harmonic of F has a share near 0, a new direction
+one near 1, and half (`MOSTLY`) tells them apart.
 
-- Widths: `WIDTHS`, the range of the paper, widest first; the widest within one standard error of the best score.
-- The end of the search: a width whose coordinate is all news within one standard error, since narrower ones cost more;
-  or one that sees more than √n functions of F (so many means of n points are not known well enough to be zeroed) or
-  more than `MOST_FUNCTIONS`, which bounds the time.
-- Before them, once, the plain coordinate (width ∞: uncorrelated with F). It is taken only where it is all news. Once
-  it is not, it never is: the harmonic that it shows stays the cheapest direction.
-- Ties: where cos(πx₂) is the next coordinate of a strip, cos(πx₂)·u(x₁) with a slow u costs hardly more, and where u
-  vanishes x₂ cannot be read off. E[f | F] = 0 is silent on E[f² | F] = u². Of the directions within `CLOSE` of the
-  cheapest, take the combination whose size F predicts least: `evenest`.
-- ``n_components="auto"`` stops before a coordinate less than half of which is news that neighbours in the data share.
+    Take the widest smoother that leaves a direction of which most is news; where none does, the widest.
+
+- Widths: the plain coordinate first (`PLAIN`: only uncorrelated with F), then `WIDTHS`, the range of the paper. Narrower
+  ones cost more and bend what they leave. Once the plain coordinate is no news it is not tried again: the harmonic that
+  it shows stays the cheapest direction. Where nothing is news (clusters, late coordinates of images), the widest says
+  most of the data: narrower ones only add noise.
+- Not tried are widths that see more than √n functions of F, since so many means of n points are not known well enough
+  to be zeroed, or more than `MOST_FUNCTIONS`, which bounds the time.
+- Ties: directions within `CLOSE` of the smallest cost are one choice, made by the sample. A harmonic that costs the same
+  mixes with the new direction: combinations that are mostly predictable are dropped. cos(πx₂)·u(x₁) with a slow u
+  costs hardly more than cos(πx₂), and where u vanishes x₂ cannot be read off. E[f | F] = 0 is silent on E[f² | F] = u²:
+  take the combination whose size F predicts least (`evenest`).
+- ``n_components="auto"`` stops before a coordinate of which less than half is news that neighbours in the data share.
 
 Evidence: docs/guide/nonredundant.md, "The policy", and benchmarks/studies/nonredundant.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from polyfold._regression import loo_rows
 from polyfold.nonredundant._factor import gaussian_block
 
-__all__ = ["CLOSE", "MOSTLY", "MOST_FUNCTIONS", "PLAIN", "TIES", "WIDTHS", "Judge", "evenest", "too_fine", "widest"]
+__all__ = ["CLOSE", "MOSTLY", "MOST_FUNCTIONS", "PLAIN", "TIES", "WIDTHS", "Judge", "evenest", "mostly_news", "too_fine"]
 
 PLAIN = np.inf
 WIDTHS = (0.6, 0.35, 0.2, 0.12)
@@ -44,7 +44,7 @@ _STARTS, _DESCENTS = 8, 300
 
 @dataclass(frozen=True)
 class Judge:
-    """Says what share of a coordinate's variance is news beside `F`, and the standard error of that share."""
+    """Says what share of a coordinate's variance is news beside the earlier ones."""
 
     rows: NDArray  # (b, q, m): the regression at the queries, one matrix for each bandwidth
     references: NDArray  # (m,)
@@ -58,33 +58,22 @@ class Judge:
         queries = _some(len(references), _QUERIES, rng)
         return cls(loo_rows(F[references], queries), references, queries)
 
-    def __call__(self, f: NDArray) -> tuple[float, float]:
-        """Return the share and its error."""
-        f = f[self.references]
-        errors = (f[self.queries] - self.rows @ f) ** 2 / max(float(f.var()), np.finfo(np.float64).tiny)
-        best = errors[errors.mean(axis=1).argmin()]
-        return float(best.mean()), float(best.std() / np.sqrt(len(best)))
-
-
-    def news_directions(self, F: NDArray) -> NDArray:
-        """Return orthonormal combinations (k, m) of the columns of `F` (n, k), unit variances, that are mostly news."""
-        F = F[self.references]
+    def __call__(self, F: NDArray) -> NDArray:
+        """Return the matrix (k, k) of news of the columns of `F` (n, k): its diagonal holds their shares."""
+        F = F[self.references] / np.maximum(F.std(axis=0), np.finfo(np.float64).tiny)
         left = F[self.queries] - self.rows @ F
         left = left[np.mean(left**2, axis=(1, 2)).argmin()]
-        shares, U = np.linalg.eigh(left.T @ left / len(left))
-        return U[:, min(int(np.searchsorted(shares, MOSTLY)), len(shares) - 1) :]
+        return left.T @ left / len(left)
+
+
+def mostly_news(news: NDArray) -> NDArray:
+    """Return the orthonormal combinations (k, m) of which most is news, by the matrix of news (k, k)."""
+    shares, U = np.linalg.eigh(news)
+    return U[:, shares >= MOSTLY]
 
 
 def _some(n: int, most: int, rng: np.random.RandomState) -> NDArray:
     return np.arange(n) if n <= most else rng.choice(n, most, replace=False)
-
-
-def widest(costs: Sequence[float], shares: Sequence[float], errors: Sequence[float]) -> int:
-    """Return the first candidate (widest first) whose cost for its news is within one standard error of the least."""
-    news = np.clip(shares, np.finfo(np.float64).tiny, 1.0)
-    prices = np.asarray(costs) / news
-    best = int(prices.argmin())
-    return int(np.flatnonzero(prices <= prices[best] * (1 + errors[best] / news[best]))[0])
 
 
 def too_fine(F: NDArray, bandwidth: float, cut: float, seed: int) -> bool:

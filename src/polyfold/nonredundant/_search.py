@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from polyfold._progress import track
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import GraphOperator, KernelOperator
-from polyfold.nonredundant._policy import MOSTLY, PLAIN, WIDTHS, Judge, too_fine, widest
-from polyfold.nonredundant._sequence import Problem, Settings, Step, bandwidth_of, evened, next_coordinate
+from polyfold.nonredundant._policy import MOSTLY, PLAIN, WIDTHS, Judge, too_fine
+from polyfold.nonredundant._sequence import Problem, Settings, Step, bandwidth_of, next_coordinate
 from polyfold.nonredundant._smoother import is_saturated
 
 __all__ = ["MAX_AUTO_COMPONENTS", "nonredundant_sequence"]
@@ -64,31 +64,28 @@ def _coordinates(problem: Problem, alpha: float | None, settings: Settings) -> I
     widths = (PLAIN, *WIDTHS) if alpha is None else (alpha,)
     for _ in itertools.count():
         yield step
-        step = _cheapest_news(problem, F, widths, settings, start, even=alpha is None)
+        step = _next(problem, F, widths, settings, start, literal=alpha is not None)
         widths = widths if step.alpha == widths[0] else tuple(width for width in widths if width != PLAIN)
         F = np.column_stack([F, step.values])
 
 
-def _cheapest_news(
-    problem: Problem, F: NDArray, widths: tuple[float, ...], settings: Settings, start: NDArray, *, even: bool
+def _next(
+    problem: Problem, F: NDArray, widths: tuple[float, ...], settings: Settings, start: NDArray, *, literal: bool
 ) -> Step:
-    """Try narrower and narrower smoothers, and take the one that pays least for its news."""
+    """Try narrower and narrower smoothers until most of the coordinate is news; where none does, keep the widest."""
     judge = Judge.of(F, settings.seed)
-    found: list[Step] = []
+    first: Step | None = None
     for alpha in widths:
-        if found and too_fine(F, bandwidth_of(F, alpha), settings.cut, settings.seed):
+        if first is not None and too_fine(F, bandwidth_of(F, alpha), settings.cut, settings.seed):
             break
-        step = next_coordinate(problem, F, alpha, settings, start)
-        step = step.with_news(*judge(step.values))
-        if even and step.news >= MOSTLY:
-            step = evened(problem, step, judge, start)
-            step = step.with_news(*judge(step.values))
-        all_news = step.news + step.error >= 1
-        if alpha != PLAIN or all_news:
-            found.append(step)
-        if all_news:
-            break
-    return found[widest(*zip(*((step.cost, step.news, step.error) for step in found), strict=True))]
+        step = next_coordinate(problem, F, alpha, settings, start, None if literal else judge)
+        step = step.with_news(float(judge(step.values[:, None])[0, 0]))
+        if step.news >= MOSTLY:
+            return step
+        if alpha != PLAIN and first is None:
+            first = step
+    assert first is not None
+    return first
 
 
 def _warn_if_saturated(steps: list[Step], n: int) -> None:

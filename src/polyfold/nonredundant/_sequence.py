@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from polyfold.kernels import GraphOperator, KernelOperator
 from polyfold.nonredundant._deflation import ConstrainedSolver
-from polyfold.nonredundant._policy import CLOSE, TIES, Judge, evenest
+from polyfold.nonredundant._policy import CLOSE, TIES, Judge, evenest, mostly_news
 from polyfold.nonredundant._smoother import Predictable, predictable_functions
 
 __all__ = ["Problem", "Settings", "Step", "bandwidth_of", "next_coordinate"]
@@ -76,13 +76,11 @@ class Step:
     intercepts: NDArray
     slopes: NDArray
     alpha: float | None = None
-    cost: float = np.nan
     news: float = np.nan
-    error: float = np.nan
 
-    def with_news(self, news: float, error: float) -> Step:
-        """Return a copy that knows the share of its variance that is news, and its standard error."""
-        return replace(self, news=news, error=error)
+    def with_news(self, news: float) -> Step:
+        """Return a copy that knows the share of its variance that is news."""
+        return replace(self, news=news)
 
     def slim(self) -> Step:
         """Return a copy without the values of the excluded functions, which only fitting needs."""
@@ -105,8 +103,12 @@ def next_coordinate(
     alpha: float | None,
     settings: Settings,
     start: NDArray,
+    judge: Judge | None = None,
 ) -> Step:
-    """Find the coordinate after the columns of `F` (n, i − 1), with bandwidth factor `alpha`."""
+    """Find the coordinate after the columns of `F` (n, i − 1), with bandwidth factor `alpha`.
+
+    With a `judge`, ties are settled as `polyfold.nonredundant._policy` says; without, this is Algorithm 1.
+    """
     predictable = None
     if F.shape[1]:
         assert alpha is not None
@@ -120,22 +122,18 @@ def next_coordinate(
             rng=np.random.RandomState(settings.seed),
         )
     Q, T = _orthonormal(problem.trivial, predictable, problem.measure / np.sqrt(problem.weights))
-    return _step(problem, problem.solver.top(Q, 1, start)[:, 0], Q, T, predictable, alpha)
+    g = problem.solver.top(Q, 1, start)[:, 0] if judge is None else _settled(problem, Q, judge, start)
+    return _step(problem, g, Q, T, predictable, alpha)
 
 
-def evened(problem: Problem, step: Step, judge: Judge, start: NDArray) -> Step:
-    """Of the directions that cost nearly as little as `step`, take the combination whose size is least predictable."""
-    Q, T = _orthonormal(problem.trivial, step.predictable, problem.measure / np.sqrt(problem.weights))
-    room = len(Q) - Q.shape[1]
-    if room < 2:
-        return step
-    G = problem.solver.top(Q, min(TIES, room), start)
+def _settled(problem: Problem, Q: NDArray, judge: Judge, start: NDArray) -> NDArray:
+    """Of the directions that cost nearly the same, the evenest that is mostly news; without news, the cheapest."""
+    G = problem.solver.top(Q, max(1, min(TIES, len(Q) - Q.shape[1])), start)
     costs = np.array([problem.cost_of(g) for g in G.T])
     G = G[:, : max(1, int(np.count_nonzero(costs <= (1 + CLOSE) * costs[0])))]
-    raw = G / np.sqrt(problem.weights)[:, None]
-    G = G @ judge.news_directions(raw / raw.std(axis=0))
-    g = G @ evenest(G, Q / np.sqrt(problem.weights)[:, None], problem.weights)
-    return _step(problem, g, Q, T, step.predictable, step.alpha)
+    root = np.sqrt(problem.weights)[:, None]
+    U = mostly_news(judge(G / root))
+    return G[:, 0] if U.shape[1] == 0 else G @ U @ evenest(G @ U, Q / root, problem.weights)
 
 
 def _orthonormal(trivial: NDArray, predictable: Predictable | None, factor: NDArray) -> tuple[NDArray, NDArray]:
@@ -179,5 +177,4 @@ def _step(
         intercepts=taken[:n_trivial] * scale_of,
         slopes=slopes,
         alpha=alpha,
-        cost=problem.cost_of(g),
     )
