@@ -15,8 +15,8 @@ Design, after [Blau2017]; plain and non-redundant embeddings always share the ke
 - new points: 13,000 images fitted and 2,000 new ones, tested on the new ones, against all 15,000 fitted.
 - heads: 258 renderings (pose full, tilt and light reduced): leave-one-out PSNR from two coordinates.
 - patches: 7 × 7 patches of a photograph, overlap 3, Isomap, leave-one-out PSNR of the photograph from three.
-- held out: twelve shapes of `_held_out.py` that took no part in choosing anything, three draws of 2,000 points; lowest R²
-  of any direction (nearest neighbours, as on rolls) from as many coordinates as there are directions; and digits and
+- held out: twelve shapes of `_held_out.py` that took no part in choosing anything, three draws of 2,000 points; lowest
+  R² of any direction (nearest neighbours, as on rolls) from as many coordinates as there are directions; and digits and
   faces: cross-validated error of 5-NN.
 - clusters: neighbour graph of a bootstrap network of 5,000 images (layer 5 of 8, 1 − similarity), error of 10-NN.
 - cost: 11 coordinates of 15,000 images against plain eigenmaps with its neighbour graph; growth from 5,000 to 60,000.

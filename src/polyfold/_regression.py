@@ -91,11 +91,15 @@ def loo_rows(F: NDArray, queries: NDArray) -> NDArray:
     They do not depend on the value that is predicted, so several values share them.
     """
     X = np.column_stack([np.ones(len(F)), F - F.mean(axis=0)])
-    parts = [
-        [(_local_slopes(X, rows, W) @ X.T) * W for W in (_weights(d2, h) for h in bandwidth_grid(F))]
-        for rows, d2 in _distance_blocks(F, queries)
-    ]
-    return np.concatenate(parts, axis=1)
+    grid = bandwidth_grid(F)
+    out = np.empty((len(grid), len(queries), len(F)), dtype=np.float32)
+    start = 0
+    for rows, d2 in _distance_blocks(F, queries):
+        for i, h in enumerate(grid):
+            W = _weights(d2, h)
+            out[i, start : start + len(rows)] = (_local_slopes(X, rows, W) @ X.T) * W
+        start += len(rows)
+    return out
 
 
 def _distance_blocks(F: NDArray, queries: NDArray) -> Iterator[tuple[NDArray, NDArray]]:

@@ -114,6 +114,7 @@ def test_a_plain_coordinate_that_is_all_news_is_kept():
     assert np.all(residual.var(axis=0) < 0.01 * t.var(axis=0))
 
 
+@pytest.mark.filterwarnings("ignore:bandwidth=0.6 is so small")
 @pytest.mark.parametrize("count", [20, 40])
 def test_noise_in_many_coordinates_takes_few_solves(count):
     operator = LaplacianEigenmaps().operator(np.random.RandomState(0).randn(120, 5))

@@ -6,14 +6,14 @@ one near 1, and half (`MOSTLY`) tells them apart.
 
     Take the widest smoother that leaves a direction of which most is news; where none does, the widest.
 
-- Widths: the plain coordinate first (`PLAIN`: only uncorrelated with F), then `WIDTHS`, the range of the paper. Narrower
-  ones cost more and bend what they leave. Once the plain coordinate is no news it is not tried again: the harmonic that
+- Widths: the plain coordinate first (`PLAIN`: only uncorrelated with F), then `WIDTHS`, the range of the paper.
+  Narrower ones cost more and bend what they leave. Once the plain coordinate is no news it is not tried again: the harmonic that
   it shows stays the cheapest direction. Where nothing is news (clusters, late coordinates of images), the widest says
   most of the data: narrower ones only add noise.
 - Not tried are widths that see more than √n functions of F, since so many means of n points are not known well enough
   to be zeroed, or more than `MOST_FUNCTIONS`, which bounds the time.
-- Ties: directions within `CLOSE` of the smallest cost are one choice, made by the sample. A harmonic that costs the same
-  mixes with the new direction: combinations that are mostly predictable are dropped. cos(πx₂)·u(x₁) with a slow u
+- Ties: directions within `CLOSE` of the smallest cost are one choice, made by the sample. A harmonic that costs the
+  same mixes with the new direction: combinations that are mostly predictable are dropped. cos(πx₂)·u(x₁) with a slow u
   costs hardly more than cos(πx₂), and where u vanishes x₂ cannot be read off. E[f | F] = 0 is silent on E[f² | F] = u²:
   take the combination whose size F predicts least (`evenest`).
 - ``n_components="auto"`` stops before a coordinate of which less than half is news that neighbours in the data share.
@@ -31,7 +31,18 @@ from numpy.typing import NDArray
 from polyfold._regression import loo_rows
 from polyfold.nonredundant._factor import gaussian_block
 
-__all__ = ["CLOSE", "MOSTLY", "MOST_FUNCTIONS", "PLAIN", "TIES", "WIDTHS", "Judge", "evenest", "mostly_news", "too_fine"]
+__all__ = [
+    "CLOSE",
+    "MOSTLY",
+    "MOST_FUNCTIONS",
+    "PLAIN",
+    "TIES",
+    "WIDTHS",
+    "Judge",
+    "evenest",
+    "mostly_news",
+    "too_fine",
+]
 
 PLAIN = np.inf
 WIDTHS = (0.6, 0.35, 0.2, 0.12)
@@ -60,7 +71,7 @@ class Judge:
 
     def __call__(self, F: NDArray) -> NDArray:
         """Return the matrix (k, k) of news of the columns of `F` (n, k): its diagonal holds their shares."""
-        F = F[self.references] / np.maximum(F.std(axis=0), np.finfo(np.float64).tiny)
+        F = (F - F.mean(axis=0))[self.references] / np.maximum(F.std(axis=0), np.finfo(np.float64).tiny)
         left = F[self.queries] - self.rows @ F
         left = left[np.mean(left**2, axis=(1, 2)).argmin()]
         return left.T @ left / len(left)

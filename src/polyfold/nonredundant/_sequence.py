@@ -42,7 +42,7 @@ class Problem:
         return cls(operator, weights, measure, trivial, solver)
 
     def cost_of(self, g: NDArray) -> float:
-        """What the unit vector `g` costs: gᵀ cost g, or 1/gᵀKg where the kernel has no cost."""
+        """Return gᵀ cost g, or 1/gᵀKg where the kernel has no cost."""
         cost = getattr(self.operator, "cost", None)
         if cost is None:
             return 1.0 / max(float(g @ (self.operator.matrix @ g)), np.finfo(np.float64).tiny)
@@ -128,7 +128,9 @@ def next_coordinate(
 
 def _settled(problem: Problem, Q: NDArray, judge: Judge, start: NDArray) -> NDArray:
     """Of the directions that cost nearly the same, the evenest that is mostly news; without news, the cheapest."""
-    G = problem.solver.top(Q, max(1, min(TIES, len(Q) - Q.shape[1])), start)
+    # New points of kernels without a cost are placed by the eigenvector equation, which a mixture does not satisfy.
+    most = 1 if getattr(problem.operator, "cost", None) is None else TIES
+    G = problem.solver.top(Q, max(1, min(most, len(Q) - Q.shape[1])), start)
     costs = np.array([problem.cost_of(g) for g in G.T])
     G = G[:, : max(1, int(np.count_nonzero(costs <= (1 + CLOSE) * costs[0])))]
     root = np.sqrt(problem.weights)[:, None]
