@@ -7,8 +7,8 @@ one near 1, and half (`MOSTLY`) tells them apart.
     Take the widest smoother that leaves a direction of which most is news; where none does, the widest.
 
 - Widths: the plain coordinate first (`PLAIN`: only uncorrelated with F), then `WIDTHS`, the range of the paper.
-  Narrower ones cost more and bend what they leave. Once the plain coordinate is no news it is not tried again: the harmonic that
-  it shows stays the cheapest direction. Where nothing is news (clusters, late coordinates of images), the widest says
+  Narrower ones cost more and bend what they leave. Once the plain coordinate is no news it is not tried again: the
+  harmonic that it shows stays the cheapest direction. Where nothing is news (clusters, late coordinates of images), the widest says
   most of the data: narrower ones only add noise.
 - Not tried are widths that see more than √n functions of F, since so many means of n points are not known well enough
   to be zeroed, or more than `MOST_FUNCTIONS`, which bounds the time.
@@ -109,6 +109,7 @@ def evenest(G: NDArray, V: NDArray, weights: NDArray) -> NDArray:
     A = V.T @ products - np.average(V, axis=0, weights=weights)[:, None] * np.eye(k).ravel()
     quartic = A.T @ A
     shift = max(float(np.linalg.eigvalsh(quartic)[-1]), np.finfo(np.float64).tiny)
+    best = np.eye(k)[0]
     C = np.concatenate([np.eye(k), np.random.RandomState(0).standard_normal((_STARTS, k))])
     for _ in range(_DESCENTS):
         C /= np.linalg.norm(C, axis=1, keepdims=True)
