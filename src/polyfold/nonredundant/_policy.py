@@ -8,8 +8,8 @@ one near 1, and half (`MOSTLY`) tells them apart.
 
 - Widths: the plain coordinate first (`PLAIN`: only uncorrelated with F), then `WIDTHS`, the range of the paper.
   Narrower ones cost more and bend what they leave. Once the plain coordinate is no news it is not tried again: the
-  harmonic that it shows stays the cheapest direction. Where nothing is news (clusters, late coordinates of images), the widest says
-  most of the data: narrower ones only add noise.
+  harmonic that it shows stays the cheapest direction. Where nothing is news (clusters, late coordinates of images), the
+  widest of `WIDTHS` is kept: on MNIST and a bootstrap network's graph narrower ones raised the error.
 - Not tried are widths that see more than √n functions of F, since so many means of n points are not known well enough
   to be zeroed, or more than `MOST_FUNCTIONS`, which bounds the time.
 - Ties: directions within `CLOSE` of the smallest cost are one choice, made by the sample. A harmonic that costs the
