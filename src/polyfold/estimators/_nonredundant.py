@@ -29,6 +29,7 @@ from polyfold.spectra import SpectrumBuilder
 __all__ = ["NonRedundantEmbedding"]
 
 _QUERIES = 500
+_ONE_THREAD = 2000
 # Directions of a kernel of two points that the sequence may combine.
 _RANK = 500
 
@@ -154,7 +155,9 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         count, alpha = self._check_parameters(X.shape[0])
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         settings = Settings(self.smoother, self.rank_cut, self.solver == "dense", seed)
-        with blas_threads(self.n_jobs):
+        # Threads that wait for one another over matrices this small take forty times as long on a busy machine.
+        few = self.n_jobs is None and X.shape[0] <= _ONE_THREAD
+        with blas_threads(1 if few else self.n_jobs):
             operator = self._operator(X, seed)
             problem = Problem.of(operator, make_solver(operator, self.eigen_solver))
             steps = nonredundant_sequence(problem, count, alpha, settings)
