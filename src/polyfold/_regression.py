@@ -121,6 +121,24 @@ def lowest_residual(
     return float(ratios[best]), float(grid[best])
 
 
+def loo_rows(F: NDArray, queries: NDArray) -> NDArray:
+    """Return locally linear leave-one-out regressions as matrices (bandwidths, queries, n), one for each of the grid.
+
+    They do not depend on the value that is predicted, so several values share them.
+    """
+    F, _, _ = standard_position(F)
+    X, products, upper = _design(F)
+    grid = bandwidth_grid(F)
+    out = np.empty((len(grid), len(queries), len(F)), dtype=np.float32)
+    start = 0
+    for rows, d2 in _distance_blocks(F, queries):
+        for i, h in enumerate(grid):
+            W = np.exp(d2 / (-2.0 * max(h, _NARROWEST) ** 2))
+            out[i, start : start + len(rows)] = (_slopes(X[rows], W @ products, upper) @ X.T) * W
+        start += len(rows)
+    return out
+
+
 def _distance_blocks(F: NDArray, queries: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
     """Yield blocks of query rows with squared distances to all rows, their own set to infinity."""
     step = max(1, _BLOCK // len(F))
@@ -148,11 +166,7 @@ def _smoother(F: NDArray, Y: NDArray, regressor: str) -> Smoother:
     """Return the function from query rows and their weights (q, n) to predictions (q, t)."""
     if regressor == "nadaraya_watson":
         return partial(_local_mean, Y)
-    # Coordinates of variance one on average: the ridge weighs slopes and level by the same measure in any unit.
-    spread = np.sqrt(np.mean(F**2)) or 1.0
-    X = np.column_stack([np.ones(len(F)), F / spread])
-    upper = np.triu_indices(X.shape[1])
-    products = X[:, upper[0]] * X[:, upper[1]]
+    X, products, upper = _design(F)
     targets = (X[:, :, None] * Y[:, None, :]).reshape(len(X), -1)
     return partial(_local_line, X, np.hstack([products, targets]), upper)
 
@@ -161,13 +175,25 @@ def _local_mean(Y: NDArray, rows: NDArray, W: Any) -> NDArray:
     return (W @ Y) / (W @ np.ones((len(Y), 1)))
 
 
-def _local_line(X: NDArray, products: NDArray, upper: tuple, rows: NDArray, W: Any) -> NDArray:
-    """Weighted least squares of the targets on (1, F) around every query, evaluated at the query."""
-    p, k = X.shape[1], len(upper[0])
-    sums = W @ products
-    moments = np.empty((len(rows), p, p))
-    moments[:, upper[0], upper[1]] = moments[:, upper[1], upper[0]] = sums[:, :k]
+def _design(F: NDArray) -> tuple[NDArray, NDArray, tuple]:
+    """X = (1, F) with F of variance one on average, products of its columns, and which columns those are."""
+    # The ridge then weighs slopes and level by the same measure in any unit.
+    X = np.column_stack([np.ones(len(F)), F / (np.sqrt(np.mean(F**2)) or 1.0)])
+    upper = np.triu_indices(X.shape[1])
+    return X, X[:, upper[0]] * X[:, upper[1]], upper
+
+
+def _slopes(x: NDArray, sums: NDArray, upper: tuple) -> NDArray:
+    """S⁻¹x of every query x (q, p), with its moments S from the sums of products (q, k)."""
+    p = x.shape[1]
+    moments = np.empty((len(x), p, p))
+    moments[:, upper[0], upper[1]] = moments[:, upper[1], upper[0]] = sums
     ridge = _RIDGE * np.trace(moments, axis1=1, axis2=2) / p
     moments[:, np.arange(p), np.arange(p)] += ridge[:, None]
-    slopes = np.linalg.solve(moments, X[rows][:, :, None])[:, :, 0]
-    return np.einsum("qp,qpt->qt", slopes, sums[:, k:].reshape(len(rows), p, -1))
+    return np.linalg.solve(moments, x[:, :, None])[:, :, 0]
+
+
+def _local_line(X: NDArray, products: NDArray, upper: tuple, rows: NDArray, W: Any) -> NDArray:
+    """Weighted least squares of the targets on (1, F) around every query, evaluated at the query."""
+    k, sums = len(upper[0]), W @ products
+    return np.einsum("qp,qpt->qt", _slopes(X[rows], sums[:, :k], upper), sums[:, k:].reshape(*X[rows].shape, -1))

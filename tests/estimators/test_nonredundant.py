@@ -105,9 +105,9 @@ def test_locally_linear_smoother_finds_the_height_too():
 
 def test_bandwidth_follows_the_data():
     long, _ = roll(1000, 0.5)
-    assert pf.NonRedundantEmbedding(random_state=0).fit(long).bandwidths_[1] <= 0.3
+    assert pf.NonRedundantEmbedding(random_state=0).fit(long).bandwidths_[1] < 0.6
     blob = np.random.RandomState(0).randn(600, 10)
-    assert pf.NonRedundantEmbedding(random_state=0).fit(blob).bandwidths_[1] == 0.6
+    assert pf.NonRedundantEmbedding(random_state=0).fit(blob).bandwidths_[1] >= 0.6
 
 
 def test_number_of_components_follows_the_data():

@@ -43,9 +43,8 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Dimensions. "auto" stops before the first coordinate of which a regression on the earlier ones, with the
-        bandwidth that predicts best, leaves less than 55 % unexplained (75 % on manifolds: graphs of data with at
-        most 5 intrinsic dimensions), or (graph kernels) of which the mean over neighbours leaves more than 30 %: noise.
+        Dimensions. "auto" stops before the first coordinate of which less than half is news: variance that a regression
+        on the earlier coordinates leaves unexplained and (graph kernels) neighbours in the data share.
     kernel : str or kernel object, default="laplacian_eigenmaps"
         Any of :mod:`polyfold.kernels`: "laplacian_eigenmaps", "lle", "hessian_lle", "ltsa", "isomap", "diffusion",
         "rbf", …, objects with their own parameters, callables, or "precomputed".
@@ -53,10 +52,10 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Neighbours of the graph kernels; None leaves the kernel's own setting.
     bandwidth : float or "auto", default="auto"
         Width α of the regression, in units of the root mean squared norm of the earlier coordinates (0.1 to 0.6 in
-        the paper). "auto" takes the widest of 0.6, 0.4, 0.2, 0.1 whose second coordinate is at least 55 %
-        (on manifolds 85 %) unexplained by the first under leave-one-out regression with the bandwidth that predicts
-        best; on manifolds, 3 comes first, which keeps a plain coordinate that is 95 % news, and near ties are broken
-        by an even spread. A number is the paper's algorithm to the letter.
+        the paper). "auto" takes the widest of ∞ (the plain coordinate), 0.6, 0.35, 0.2, 0.12 that leaves a direction of
+        which most is unexplained by the earlier coordinates under leave-one-out regression with the bandwidth that
+        predicts best, or 0.6 where none does; near ties are broken by an even spread. A number is the paper's
+        algorithm to the letter.
     smoother : {"nadaraya_watson", "locally_linear"}, default="nadaraya_watson"
     rank_cut : float, default=0.03
         Functions that the smoother damps below this share of the largest gain are not excluded.
@@ -78,7 +77,7 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     eigenvalues_ : ndarray of shape (n_components,)
         f'Kf of every coordinate, in the kernel's measure.
     bandwidths_ : ndarray of shape (n_components,)
-        α of every coordinate's smoother; nan for the first, which has none.
+        α of every coordinate's smoother; nan for the first, which has none, inf where the plain coordinate is news.
     ranks_ : ndarray of shape (n_components,)
         Number of functions of the earlier coordinates that were excluded.
     redundancy_ : ndarray of shape (n_components,)
@@ -219,7 +218,7 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.bandwidths_ = np.array([np.nan if step.alpha is None else step.alpha for step in steps] + empty * [np.nan])
         self.ranks_ = np.array([step.rank for step in steps] + empty * [0])
         news = [1.0 if step.predictable is None else step.news for step in steps]
-        self.redundancy_best_ = np.array(news + empty * [np.nan])
+        self.redundancy_best_ = np.sqrt(news + empty * [np.nan])
         self.redundancy_ = _own_redundancy(F, self.bandwidths_, seed)
         return self
 
@@ -278,6 +277,6 @@ def _own_redundancy(F: NDArray, alphas: NDArray, seed: int) -> NDArray:
     queries = np.arange(len(F)) if len(F) <= _QUERIES else rng.choice(len(F), _QUERIES, replace=False)
     out = np.where(F.any(axis=0), 1.0, np.nan)
     for i in range(1, F.shape[1]):
-        if F[:, i].any():
+        if F[:, i].any() and np.isfinite(alphas[i]):  # a plain coordinate is uncorrelated with the earlier ones
             out[i] = residual_ratio(F[:, :i], F[:, i], [bandwidth_of(F[:, :i], alphas[i])], queries=queries)[0]
     return out

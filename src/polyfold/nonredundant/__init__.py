@@ -1,9 +1,14 @@
 """Coordinates that earlier ones cannot predict: smoother, sequence, extension to new points."""
 
-from polyfold.nonredundant._bandwidth import ALPHAS, unexplained
-from polyfold.nonredundant._search import nonredundant_sequence
 from polyfold.nonredundant._selection import Regressed, regression_residuals, select_news
-from polyfold.nonredundant._sequence import Settings, Step, bandwidth_of, extend, next_coordinate
+from polyfold.nonredundant._sequence import (
+    Settings,
+    Step,
+    bandwidth_of,
+    extend,
+    next_coordinate,
+    nonredundant_sequence,
+)
 from polyfold.nonredundant._smoother import (
     SMOOTHERS,
     Predictable,
@@ -13,7 +18,6 @@ from polyfold.nonredundant._smoother import (
 )
 
 __all__ = [
-    "ALPHAS",
     "SMOOTHERS",
     "Predictable",
     "Regressed",
@@ -28,5 +32,4 @@ __all__ = [
     "regression_residuals",
     "select_news",
     "smoother_matrix",
-    "unexplained",
 ]

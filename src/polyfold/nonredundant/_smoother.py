@@ -82,6 +82,22 @@ class _DenseRows:
         return gaussian_block(F, self.landmarks, self.bandwidth)
 
 
+@dataclass(frozen=True)
+class _Straight:
+    """The coordinates themselves: what an infinitely wide smoother sees besides the mean."""
+
+    def rows(self, F: NDArray) -> NDArray:
+        return F
+
+
+@dataclass(frozen=True)
+class _Straight:
+    """The coordinates themselves: what an infinitely wide smoother sees besides the mean."""
+
+    def rows(self, F: NDArray) -> NDArray:
+        return F
+
+
 def predictable_functions(
     F: NDArray,
     bandwidth: float,
@@ -93,6 +109,12 @@ def predictable_functions(
     rng: np.random.RandomState,
 ) -> Predictable:
     """Return the functions of `F` (n, p) whose smoother gain is above `cut` times the largest."""
+    if np.isinf(bandwidth):
+        p = F.shape[1]
+        return Predictable(_Straight(), np.eye(p), False, np.array(F), np.ones(p))
+    if np.isinf(bandwidth):
+        p = F.shape[1]
+        return Predictable(_Straight(), np.eye(p), False, np.array(F), np.ones(p))
     linear = smoother == "locally_linear"
     if dense:
         return _dense(F, bandwidth, weights, linear, cut)
