@@ -107,20 +107,6 @@ def root_mean_square(F: NDArray) -> float:
     return unit * float(np.sqrt(np.sum(np.mean(S**2, axis=0))))
 
 
-def lowest_residual(
-    F: NDArray,
-    y: NDArray,
-    *,
-    queries: NDArray | None = None,
-    regressor: str = "nadaraya_watson",
-) -> tuple[float, float]:
-    """Residual ratio of `y` on `F` with the bandwidth that predicts best, and that bandwidth."""
-    grid = bandwidth_grid(F)
-    ratios = residual_ratio(F, y, list(grid), queries=queries, regressor=regressor)
-    best = int(np.argmin(ratios))
-    return float(ratios[best]), float(grid[best])
-
-
 def loo_rows(F: NDArray, queries: NDArray) -> NDArray:
     """Return locally linear leave-one-out regressions as matrices (bandwidths, queries, n), one for each of the grid.
 

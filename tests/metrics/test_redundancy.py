@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from polyfold._regression import loo_predict, lowest_residual, predict, residual_ratio
+from polyfold._regression import loo_predict, predict, residual_ratio
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.metrics import loo_reconstruction, psnr, redundancy
 from tests.oracles.nonredundant import loo_mean, smoothing_matrix
@@ -40,14 +40,6 @@ def test_the_bandwidth_decides_what_is_seen(t):
     Z = np.column_stack([t[:, 0], np.cos(12 * t[:, 0])])
     assert redundancy(Z, bandwidth=2.0)[1] > 0.9
     assert redundancy(Z, bandwidth=0.03)[1] < 0.3
-
-
-@pytest.mark.parametrize("regressor", ["locally_linear", "nadaraya_watson"])
-def test_best_bandwidth_is_not_beaten_by_those_of_its_grid(t, regressor):
-    y = np.cos(5 * t[:, 0])
-    best, h = lowest_residual(t[:, :1], y, regressor=regressor)
-    assert best == pytest.approx(residual_ratio(t[:, :1], y, [h], regressor=regressor)[0])
-    assert best <= residual_ratio(t[:, :1], y, [3 * h, h / 3], regressor=regressor).min()
 
 
 def test_shift_and_scale_do_not_matter(t):

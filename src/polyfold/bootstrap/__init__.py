@@ -4,11 +4,10 @@ from polyfold._files import fingerprint
 from polyfold.bootstrap._bottom import DenseBottom, PrecomputedBottom, SparseBottom
 from polyfold.bootstrap._checkpoint import Checkpoint
 from polyfold.bootstrap._choose import choose_bottom
-from polyfold.bootstrap._count import largest_drop
 from polyfold.bootstrap._draws import Draw, decaying_sizes
 from polyfold.bootstrap._matching import shared_centers
 from polyfold.bootstrap._network import Network, fit_network
-from polyfold.bootstrap._output import Output, fit_output
+from polyfold.bootstrap._output import Output, fit_output, largest_drop
 
 __all__ = [
     "Checkpoint",

@@ -74,25 +74,7 @@ def make_rectangles(
     Height and width are uniform from 4 to `side` and differ by at least 3, the place is uniform: the law of
     the published Rectangles set.
 
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        Number of images.
-    side : int, default=28
-        Height and width of an image.
-    random_state : int, RandomState or None, default=None
-        Seed.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, side * side), uint8
-        Images of 0 and 255.
-    y : ndarray of shape (n_samples,), int32
-        1 for tall.
-
-    References
-    ----------
-    [Larochelle2007]
+    Arguments, results and reference are those of :func:`make_convex`.
     """
     check_count("n_samples", n_samples)
     check_count("side", side, minimum=8)

@@ -8,11 +8,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from polyfold._validation import check_count, import_extra, keeps_state_on_failure
+from polyfold.estimators._modules import ModuleMixin
 from polyfold.estimators._network import NetworkEstimator
 from polyfold.training import MLP, Scaling, Training
 
 
-class ModularAutoencoderNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkEstimator):
+class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkEstimator):
     r"""M autoencoders of any architecture, trained jointly to reconstruct well and differently.
 
     With reconstructions :math:`F_i = A_i \circ B_i` and their mean :math:`\bar F`, the average over the data
@@ -100,6 +101,7 @@ class ModularAutoencoderNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self._scaling = Scaling(X)
         rows = self._scaling.apply(X)
         self._train(rows, rows, self._scaling.scale**2)
+        self._module_shape = self.n_modules, self.n_components
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -113,21 +115,8 @@ class ModularAutoencoderNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         -------
         Z : ndarray of shape (n_samples, n_modules * n_components)
         """
-        codes = self.transform_modules(X)
+        codes = self._evaluate(self._encoder, self._scaled(X))
         return codes.transpose(1, 0, 2).reshape(codes.shape[1], -1)
-
-    def transform_modules(self, X: Any) -> np.ndarray:
-        """Return the codes of every module.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Z : ndarray of shape (n_modules, n_samples, n_components)
-        """
-        return self._evaluate(self._encoder, self._scaled(X))
 
     def inverse_transform(self, Z: Any) -> np.ndarray:
         """Return the ensemble's reconstruction from codes: the mean over the modules.
@@ -164,10 +153,6 @@ class ModularAutoencoderNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         rows = self._scaled(X)
         return self._scaling.undo(self._evaluate(self.network_, rows))
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_modules * self.n_components
 
     def _scaled(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

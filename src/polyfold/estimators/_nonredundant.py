@@ -1,6 +1,5 @@
 """Spectral embeddings whose coordinates are not functions of one another."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +19,7 @@ from polyfold._validation import (
     keeps_state_on_failure,
     own_rows,
 )
-from polyfold.exceptions import DegenerateDataWarning
+from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.kernels import Operator, as_kernel, feature_operator, takes_precomputed
 from polyfold.nonredundant import SMOOTHERS, Settings, Step, bandwidth_of, extend, nonredundant_sequence
 from polyfold.spectra import EIGEN_SOLVERS, make_solver, spectrum_of
@@ -208,7 +207,7 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.n_components_ = self._n_features_out = max(1, len(steps)) if count is None else count
         empty = self.n_components_ - len(steps)
         if empty:
-            _warn_of_empty_columns(self.n_components_, len(steps))
+            warn_of_empty_columns(self.n_components_, len(steps))
         F = np.zeros((operator.n_samples, self.n_components_))
         F[:, : len(steps)] = np.column_stack([np.empty((len(F), 0)), *(step.values for step in steps)])
         self.eigenvalues_ = np.array([step.eigenvalue for step in steps] + empty * [0.0])
@@ -260,15 +259,6 @@ def _natural_scales(operator: Operator, eigenvalues: NDArray) -> NDArray:
     # Isomap's kernel is indefinite, so a late coordinate may have a negative value; it keeps a little weight.
     positive = np.maximum(eigenvalues, 1e-6 * eigenvalues[0])
     return np.sqrt(positive / operator.n_samples)
-
-
-def _warn_of_empty_columns(n_components: int, n_directions: int) -> None:
-    warnings.warn(
-        f"n_components={n_components} is more than the {n_directions} coordinates that do not repeat each other; the "
-        "columns beyond them are zero. Lower n_components, or check the data for constant or repeated rows.",
-        DegenerateDataWarning,
-        stacklevel=4,
-    )
 
 
 def _own_redundancy(F: NDArray, alphas: NDArray, seed: int) -> NDArray:

@@ -145,8 +145,8 @@ def warn_of_empty_columns(n_components: int, n_directions: int) -> None:
     """Warn where a kernel has fewer directions than columns were asked for."""
     if n_directions < n_components:
         warnings.warn(
-            f"n_components={n_components} is more than the {n_directions} directions of the centred kernel; the "
-            "columns beyond them are zero. Lower n_components, or check the data for constant or repeated rows.",
+            f"n_components={n_components} is more than the {n_directions} directions that were found; the columns "
+            "beyond them are zero. Lower n_components, or check the data for constant or repeated rows.",
             DegenerateDataWarning,
             stacklevel=4,
         )

@@ -5,8 +5,7 @@ from polyfold.metrics._distance_correlation import distance_correlation, module_
 from polyfold.metrics._ensemble import EnsembleErrors, ensemble_errors, majority_vote
 from polyfold.metrics._loss import inner_product_loss, modular_loss
 from polyfold.metrics._redundancy import loo_reconstruction, psnr, redundancy
-from polyfold.metrics._retrieval import retrieval_precision
-from polyfold.metrics._retrieval_curve import average_accuracy_curve
+from polyfold.metrics._retrieval import average_accuracy_curve, retrieval_precision
 
 __all__ = [
     "EnsembleErrors",

@@ -90,14 +90,6 @@ class _Straight:
         return F
 
 
-@dataclass(frozen=True)
-class _Straight:
-    """The coordinates themselves: what an infinitely wide smoother sees besides the mean."""
-
-    def rows(self, F: NDArray) -> NDArray:
-        return F
-
-
 def predictable_functions(
     F: NDArray,
     bandwidth: float,
@@ -109,9 +101,6 @@ def predictable_functions(
     rng: np.random.RandomState,
 ) -> Predictable:
     """Return the functions of `F` (n, p) whose smoother gain is above `cut` times the largest."""
-    if np.isinf(bandwidth):
-        p = F.shape[1]
-        return Predictable(_Straight(), np.eye(p), False, np.array(F), np.ones(p))
     if np.isinf(bandwidth):
         p = F.shape[1]
         return Predictable(_Straight(), np.eye(p), False, np.array(F), np.ones(p))

@@ -65,12 +65,8 @@ class Training(BaseEstimator):
         """
         if not callable(self.optimizer):
             check_choice("optimizer", self.optimizer, ("adam", "sgd"), hint="or pass a callable")
-        return Training(
-            check_count("max_iter", self.max_iter),
-            batch_size=check_count("batch_size", self.batch_size),
-            learning_rate=check_real("learning_rate", self.learning_rate, minimum=0.0, open_minimum=True),
-            optimizer=self.optimizer,
-            validation_fraction=check_real("validation_fraction", self.validation_fraction, minimum=0.0, maximum=0.9),
-            patience=check_count("patience", self.patience),
-            tol=check_real("tol", self.tol, minimum=0.0),
-        )
+        whole = {name: check_count(name, getattr(self, name)) for name in ("max_iter", "batch_size", "patience")}
+        rate = check_real("learning_rate", self.learning_rate, minimum=0.0, open_minimum=True)
+        share = check_real("validation_fraction", self.validation_fraction, minimum=0.0, maximum=0.9)
+        tol = check_real("tol", self.tol, minimum=0.0)
+        return Training(**whole, learning_rate=rate, optimizer=self.optimizer, validation_fraction=share, tol=tol)
