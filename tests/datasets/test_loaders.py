@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from polyfold import datasets
-from polyfold.datasets import _catalogue, _load, _openml
+from polyfold.datasets import _catalogue, _load
 from polyfold.datasets._catalogue import CATALOGUE
 from polyfold.datasets._store import content_digest, write_arrays
 
@@ -230,7 +230,7 @@ def test_openml_out_of_reach_becomes_advice(tmp_path, monkeypatch):
 
 
 def test_interrupted_conversion_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(_load, "fetch_arrays", lambda *_: small_arrays("mnist"))
+    monkeypatch.setattr(_load, "_fetch_arrays", lambda *_: small_arrays("mnist"))
 
     def interrupt(file, **_):
         file.write(b"half")
@@ -247,6 +247,6 @@ def test_conversion_of_labels_written_as_numbers(tmp_path, monkeypatch):
         return Bunch(data=np.ones((3, 5)), target=np.array(["1", "3", "2"], dtype=object))
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
-    arrays = _openml.fetch_arrays("new_thyroid", CATALOGUE["new_thyroid"], tmp_path)
+    arrays = _load._fetch_arrays("new_thyroid", CATALOGUE["new_thyroid"], tmp_path)
     assert arrays["y"].tolist() == [1, 3, 2]
     assert arrays["X"].dtype == np.float32

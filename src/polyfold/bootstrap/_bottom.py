@@ -37,9 +37,11 @@ class Bottom(Protocol):
 
     def neighbors(self, X: Any, *, own: bool, n_jobs: int) -> np.ndarray | None:
         """Find lists for the rows of `X`; None if the search needs none."""
+        ...
 
     def assign(self, X: Any, draw: Draw, neighbors: Any, *, own: bool) -> np.ndarray:
         """Index of the nearest centre of every row of `X`: (n,) int32."""
+        ...
 
 
 @dataclass

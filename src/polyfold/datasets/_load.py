@@ -1,7 +1,9 @@
 """One way to every set: the folder, else openml.org into the folder, else an error that says what to do."""
 
+import importlib.util
 import logging
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,10 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from polyfold.datasets._catalogue import CATALOGUE, Entry
-from polyfold.datasets._openml import fetch_arrays
 from polyfold.datasets._store import DATA_VARIABLE, data_folder, read_arrays, write_arrays
 
 logger = logging.getLogger("polyfold")
+_ISOLET1_ROWS = 1560  # part 1 comes first in the whole of ISOLET: 30 speakers × 52 letters
 
 
 def load_named(
@@ -41,12 +43,36 @@ def _find(name: str, entry: Entry, folder: Path | None, download: bool) -> Path:
         raise FileNotFoundError(_advice(entry, folder, "it is not there"))
     logger.info("fetching %s from openml.org into %s", entry.title, folder)
     try:
-        arrays = fetch_arrays(name, entry, folder)
+        arrays = _fetch_arrays(name, entry, folder)
     except (OSError, ValueError) as error:
         reason = f"it is not there, and openml.org did not give data set {entry.openml} ({error})"
         raise FileNotFoundError(_advice(entry, folder, reason)) from error
     write_arrays(path, arrays)
     return path
+
+
+def _fetch_arrays(name: str, entry: Entry, folder: Path) -> dict[str, np.ndarray]:
+    """Download the set `name` and convert it; of the original nothing stays in the folder."""
+    from sklearn.datasets import fetch_openml
+
+    folder.mkdir(parents=True, exist_ok=True)
+    parser = "pandas" if importlib.util.find_spec("pandas") else "liac-arff"
+    with tempfile.TemporaryDirectory(prefix=".openml-", dir=folder) as scratch:
+        bunch = fetch_openml(
+            data_id=entry.openml, data_home=scratch, as_frame=False, parser=parser, n_retries=1, delay=0.5
+        )
+    X = np.asarray(bunch.data, dtype=np.float32)
+    columns = int(entry.arrays.partition("×")[2].partition(",")[0].rstrip(")"))
+    if X.shape[1] != columns:
+        raise ValueError(f"data set {entry.openml} has {X.shape[1]} columns instead of {columns}")
+    y = np.asarray(bunch.target).astype(np.float64).astype(np.int32)
+    if name == "isolet1":
+        order = np.argsort(y[:_ISOLET1_ROWS], kind="stable")
+        X, y = X[order], y[order]
+    if entry.image_shape is not None:
+        X = X.astype(np.uint8)
+    extra = {} if entry.n_train is None else {"n_train": np.int64(entry.n_train)}
+    return {"X": np.ascontiguousarray(X), "y": y, **{k: np.asarray(v) for k, v in extra.items()}}
 
 
 def _advice(entry: Entry, folder: Path | None, reason: str) -> str:

@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import LabelEncoder
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._validation import check_choice, keeps_state_on_failure
-from polyfold.ensembles._tags import follow_input
 
 
 class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -138,9 +138,6 @@ class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         predictions = self._predictions(self._modules(X))
         return np.mean(self.classes_[predictions] == labels, axis=1)
 
-    def _n_classes(self) -> int:
-        return len(self.classes_)
-
     def _modules(self, X: Any) -> NDArray:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -159,7 +156,9 @@ class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _votes(self, modules: NDArray) -> NDArray:
         predictions = self._predictions(modules)
-        return np.mean(predictions[:, :, None] == np.arange(self._n_classes()), axis=0)
+        return np.mean(predictions[:, :, None] == np.arange(len(self.classes_)), axis=0)
 
     def __sklearn_tags__(self) -> Any:
-        return follow_input(super().__sklearn_tags__(), self.representation)
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.representation).input_tags  # folds are cut as the representation needs
+        return tags

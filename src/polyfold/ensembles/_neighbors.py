@@ -6,11 +6,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._validation import check_choice, check_count, keeps_state_on_failure
 from polyfold.ensembles._rerank import rerank
-from polyfold.ensembles._tags import follow_input
 from polyfold.neighbors import Search, choose_engine, make_search
 
 # Names of the public parameter, and the exact engines they stand for.
@@ -156,7 +156,9 @@ class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
         )
 
     def __sklearn_tags__(self) -> Any:
-        return follow_input(super().__sklearn_tags__(), self.representation)
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.representation).input_tags  # folds are cut as the representation needs
+        return tags
 
 
 def _by_point(modules: NDArray) -> NDArray:

@@ -154,8 +154,6 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.network is None:
-            tags.input_tags.sparse = True
-        else:
-            tags.input_tags = get_tags(self.network).input_tags
+        network = MultilayerBootstrapNetwork() if self.network is None else self.network
+        tags.input_tags = get_tags(network).input_tags
         return tags

@@ -29,12 +29,15 @@ class PointFeatures(Protocol):
     @property
     def width(self) -> int:
         """Number of features."""
+        ...
 
     def transform(self, X: Any) -> Any:
         """Return the features of the rows of `X`, shape (n, width)."""
+        ...
 
     def metric(self) -> NDArray | None:
         """Return A of shape (width, r), or None for the identity."""
+        ...
 
 
 class Kernel(BaseEstimator, ABC):

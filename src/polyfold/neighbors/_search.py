@@ -32,6 +32,7 @@ class Search(Protocol):
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest rows of every row of `X`, nearest first, shape (n, k)."""
+        ...
 
 
 @dataclass(frozen=True)

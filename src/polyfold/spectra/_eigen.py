@@ -41,6 +41,7 @@ class EigenSolver(Protocol):
 
     def top(self, Q: NDArray, k: int, start: NDArray | None = None, tol: float = _TOL) -> tuple[NDArray, NDArray]:
         """Return the k largest eigenvalues, falling, and their vectors (N, k), of the deflated operator."""
+        ...
 
 
 def top_directions(operator: Operator, Q: NDArray, k: int) -> tuple[NDArray, NDArray]:
