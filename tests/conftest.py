@@ -1,5 +1,12 @@
+import importlib.util
+
 import numpy as np
 import pytest
+
+if importlib.util.find_spec("torch"):
+    import torch
+
+    torch.set_num_threads(1)  # two test processes with two threads each wait for one another
 
 
 @pytest.fixture

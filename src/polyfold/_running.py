@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import lru_cache
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -107,13 +107,15 @@ class _Limits:
 _LIMITS = _Limits()
 
 
-@cache
-def _libraries(*, per_thread: bool) -> list[Any]:
-    """BLAS libraries whose number of threads belongs to the thread that sets it, or to the process.
+@lru_cache(maxsize=1)
+def _loaded(n_modules: int) -> list[Any]:
+    """BLAS libraries, looked up when modules have come: going through all that is loaded takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas").lib_controllers
 
-    Looked up once: going through all that is loaded takes milliseconds.
-    """
-    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+
+def _libraries(*, per_thread: bool) -> list[Any]:
+    """BLAS libraries whose number of threads belongs to the thread that sets it, or to the process."""
+    libraries = _loaded(len(sys.modules))
     return [library for library in libraries if (getattr(library, "threading_layer", "") == "openmp") == per_thread]
 
 

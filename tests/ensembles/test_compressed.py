@@ -14,18 +14,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from polyfold import BootstrapClustering, Compressed, ModularKernelPCA, MultilayerBootstrapNetwork
 from polyfold.ensembles import DropoutNetwork
 from polyfold.exceptions import DegenerateDataWarning
-
-
-@parametrize_with_checks([Compressed(PCA(1), student=Ridge())])
-def test_scikit_learn_contract(estimator, check):
-    if check.func.__name__ == "check_array_api_input":
-        pytest.skip("needs SCIPY_ARRAY_API; arrays other than numpy's are not supported")
-    check(estimator)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer, kneighbors_graph
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold import MultilayerBootstrapNetwork
@@ -28,13 +27,6 @@ def small(**options):
 def blobs():
     X, y = make_blobs(240, n_features=12, centers=3, cluster_std=2.0, random_state=1)
     return X, y
-
-
-@parametrize_with_checks([MultilayerBootstrapNetwork(n_clusterings=20)])
-def test_scikit_learn_contract(estimator, check):
-    if check.func.__name__ == "check_array_api_input":
-        pytest.skip("needs SCIPY_ARRAY_API; arrays other than numpy's are not supported")
-    check(estimator)
 
 
 def test_groups_are_far_apart_in_the_output(blobs):

@@ -8,18 +8,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, pairwise_distances
 from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from polyfold import BootstrapClustering, MultilayerBootstrapNetwork
 
 SMALL = MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, random_state=0)
-
-
-@parametrize_with_checks([BootstrapClustering(3, network=SMALL, n_init=2)])
-def test_scikit_learn_contract(estimator, check):
-    if check.func.__name__ == "check_array_api_input":
-        pytest.skip("needs SCIPY_ARRAY_API; arrays other than numpy's are not supported")
-    check(estimator)
 
 
 def test_default_network_follows_the_number_of_clusters():

@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from polyfold import ModularAutoencoder, ModularClassifier, ModularNeighbors, select_diversity
@@ -31,19 +30,6 @@ def digits():
 
 def fitted(X, **parameters):
     return ModularAutoencoder(**{"n_modules": 4, "n_components": 3, "random_state": 0, **parameters}).fit(X)
-
-
-@pytest.mark.filterwarnings(TOO_FEW)
-@parametrize_with_checks(
-    [
-        ModularAutoencoder(3, 2),
-        ModularAutoencoder(3, 2, solver="backfit", tol=1e-3),
-        ModularAutoencoder(3, 2, solver="gradient", tol=1e-3, max_iter=2000),
-        BaggingAutoencoder(3, 2),
-    ]
-)
-def test_is_a_scikit_learn_estimator(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("solver", ["closed", "backfit", "gradient"])

@@ -9,7 +9,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from polyfold import ModularAutoencoder
 from polyfold.exceptions import MissingExtraError
@@ -42,19 +41,6 @@ def test_missing_torch_is_one_sentence_with_the_command(regression, monkeypatch)
 
 
 torch = pytest.importorskip("torch")
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        ModularRegressor(2, training=Training(max_iter=40, learning_rate=0.05, validation_fraction=0.0)),
-        ModularAutoencoderNetwork(2, 2, training=QUICK),
-    ],
-    ids=["regressor", "autoencoder"],
-)
-def test_is_a_scikit_learn_estimator(estimator):
-    check_estimator(estimator, expected_failed_checks=FLOAT32, on_skip=None)
 
 
 def test_regressor_learns_and_averages(regression):

@@ -10,7 +10,6 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 import polyfold as pf
 from polyfold.exceptions import DegenerateDataWarning, GraphWarning
@@ -28,12 +27,6 @@ def roll(n=800, height=1.0, seed=0):
 
 def r2(Z, y):
     return cross_val_score(KNeighborsRegressor(10), Z, y, cv=KFold(5, shuffle=True, random_state=0)).mean()
-
-
-@pytest.mark.filterwarnings("ignore::polyfold.exceptions.GraphWarning")
-@pytest.mark.parametrize("kernel", ["laplacian_eigenmaps", "isomap", "rbf"])
-def test_scikit_learn_checks(kernel):
-    check_estimator(pf.NonRedundantEmbedding(kernel=kernel), on_skip=None)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

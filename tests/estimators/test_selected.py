@@ -2,7 +2,6 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 
 from polyfold import KernelEmbedding
 from polyfold.baselines import SelectedEmbedding, SequentialRegressionEmbedding
@@ -18,12 +17,6 @@ def strip():
 
 def correlation(a, b):
     return abs(np.corrcoef(a, b)[0, 1])
-
-
-@pytest.mark.filterwarnings("ignore::polyfold.exceptions.GraphWarning")
-@pytest.mark.parametrize("estimator", BOTH)
-def test_scikit_learn_checks(estimator):
-    check_estimator(estimator(), on_skip=None)
 
 
 def test_selection_skips_harmonics(X):
