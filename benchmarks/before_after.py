@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 
 from benchmarks._record import best_of, data_folder, record
 
-TURNS = 3
+TURNS = 2
 ROOT = Path(__file__).resolve().parents[1]
 
 
