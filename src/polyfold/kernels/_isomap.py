@@ -137,14 +137,14 @@ class GeodesicExtension:
     def __call__(self, X: Any) -> Extension:
         """Find the paths of the rows of `X`; training points keep the coordinates they have."""
         distances, indices = self.near.query(X, self.near.n_neighbors + 1)
-        rows = self._rows(distances[:, : self.near.n_neighbors], indices[:, : self.near.n_neighbors])
+        rows = self._paths(distances[:, : self.near.n_neighbors], indices[:, : self.near.n_neighbors])
         matches = match_training(distances, indices)
         if self.scaling is None or self.factor is None:
             return Extension.of_kernel(lambda F: rows @ F, len(rows), matches)
         features, factor = self.scaling.project(rows), self.factor
         return Extension.of_kernel(lambda F: features @ (factor.T @ F), len(rows), matches)
 
-    def _rows(self, distances: NDArray, indices: NDArray) -> NDArray:
+    def _paths(self, distances: NDArray, indices: NDArray) -> NDArray:
         shortest = np.full((len(indices), self.geodesics.shape[1]), np.inf)
         for column in range(indices.shape[1]):
             through = distances[:, column, None] + self.geodesics[indices[:, column]]

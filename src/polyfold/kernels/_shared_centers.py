@@ -73,7 +73,7 @@ class SharedCenters(Kernel):
 
     def _resolve(self, X: Any) -> None:
         """Fit the network whose codes are compared."""
-        X = own_rows(_rows(X), X)
+        X = own_rows(_usable(X), X)
         n = X.shape[0]
         share = self.first_layer < 1
         first = int(self.first_layer * n) if share else check_count("first_layer", self.first_layer, maximum=n - 1)
@@ -107,7 +107,7 @@ class SharedCenters(Kernel):
         if not hasattr(self, "network_"):
             raise ValueError("SharedCenters depends on all of the data; call resolve(X) before evaluating it.")
         network = self.network_
-        X, known = _rows(X), network.bottom.X
+        X, known = _usable(X), network.bottom.X
         if X.shape[1] != known.shape[1]:
             raise ValueError(f"X must have the {known.shape[1]} columns of the training rows, got {X.shape[1]}.")
         X = X if sp.issparse(known) else as_dense(X)
@@ -125,7 +125,7 @@ class _CodeColumns(KernelColumns):
         return shared_centers(self.kernel.codes(X), self.codes) / self.codes.shape[0]
 
 
-def _rows(X: Any) -> Any:
+def _usable(X: Any) -> Any:
     if sp.issparse(X):
         X = sum_duplicates(sp.csr_array(X))
     else:

@@ -41,7 +41,7 @@ def distance_correlation(X: ArrayLike, Y: ArrayLike) -> float:
     >>> round(distance_correlation(x, -3 * x), 6)
     1.0
     """
-    X, Y = _rows("X", X), _rows("Y", Y)
+    X, Y = _points("X", X), _points("Y", Y)
     check_same_length(X=X, Y=Y)
     xy, xx, yy, row_x, row_y = _moments(X, Y)
     covariance = _centred(xy, row_x, row_y)
@@ -61,7 +61,7 @@ def module_fidelity(modules: ArrayLike, X: ArrayLike) -> NDArray:
     -------
     fidelity : ndarray of shape (n_modules,)
     """
-    modules, X = check_numbers("modules", modules, ndim=3), _rows("X", X)
+    modules, X = check_numbers("modules", modules, ndim=3), _points("X", X)
     check_same_length(modules=modules[0], X=X)
     return np.array([distance_correlation(Z, X) for Z in modules])
 
@@ -82,7 +82,7 @@ def module_correlation(modules: ArrayLike) -> float:
     return float(np.mean([distance_correlation(a, b) for a, b in pairs])) if pairs else 1.0
 
 
-def _rows(name: str, X: Any) -> Any:
+def _points(name: str, X: Any) -> Any:
     """Rows in a unit of their own, dense ones about their mean: the correlation asks for neither."""
     if sp.issparse(X):
         X = sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name), copy=True)
