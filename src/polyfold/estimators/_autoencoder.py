@@ -30,7 +30,8 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     n_components : int, default=10
         H, the dimensions of every module.
     diversity : float, default=0.5
-        λ in [0, 1]. Beyond 1 the loss is unbounded below (Theorem 1 of the paper).
+        λ in [0, 1]. Beyond 1 the loss is unbounded below (Theorem 1 of the paper). For `inverse_transform` take λ near
+        1, where the modules together reconstruct as PCA of M·H dimensions does; at 0 as PCA of H.
     solver : {"closed", "backfit", "gradient"}, default="closed"
         "closed" is the global optimum wherever a fusion frame exists (see ``loss_gap_``), in milliseconds.
         "backfit" is the paper's Algorithm 1, "gradient" batch gradient descent, its rival.

@@ -57,7 +57,7 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
     Examples
     --------
-    >>> from polyfold import BootstrapClustering
+    >>> from polyfold import BootstrapClustering, MultilayerBootstrapNetwork
     >>> from sklearn.datasets import make_blobs
     >>> X, _ = make_blobs(200, n_features=8, centers=4, random_state=0)
     >>> network = MultilayerBootstrapNetwork(4, n_classes=4, n_clusterings=100, random_state=0)

@@ -229,14 +229,14 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         check_real("rank_cut", self.rank_cut, minimum=0, maximum=1)
         count = alpha = None
         if isinstance(self.n_components, str):
-            check_choice("n_components", self.n_components, ("auto",))
+            check_choice("n_components", self.n_components, ("auto",), hint="or pass an integer >= 1")
         else:
             hint = f"X has {n} samples, and their mean takes one direction"
             count = check_count("n_components", self.n_components, maximum=max(1, n - 1), hint=hint)
         if isinstance(self.bandwidth, str):
             check_choice("bandwidth", self.bandwidth, ("auto",))
         else:
-            alpha = check_real("bandwidth", self.bandwidth, minimum=0, open_minimum=True)
+            alpha = check_real("bandwidth", self.bandwidth, minimum=0, open_minimum=True, hint="or pass 'auto'")
         return count, alpha
 
     def _validate(self, X: Any, *, reset: bool, minimum: int = 1) -> Any:
