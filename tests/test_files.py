@@ -81,3 +81,14 @@ def test_functions_have_the_same_name_in_every_process():
     code = "from functools import partial; from polyfold._files import portable; print(portable([print, partial(len)]))"
     seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert seen.strip() == str(portable([print, partial(len)]))
+
+
+def closing_over(number):
+    return lambda: number
+
+
+def test_functions_are_known_by_their_code_and_what_they_close_over():
+    assert fingerprint(closing_over(1)) == fingerprint(closing_over(1))
+    assert fingerprint(closing_over(1)) != fingerprint(closing_over(2))
+    assert fingerprint(lambda x: x + 1) != fingerprint(lambda x: x + 2)
+    assert fingerprint(lambda x: x.sin()) != fingerprint(lambda x: x.cos())

@@ -54,7 +54,12 @@ def portable(value: Any) -> Any:
         return [portable(entry) for entry in value]
     if hasattr(value, "get_params") and not isinstance(value, type):
         return {"class": type(value).__qualname__} | portable(value.get_params(deep=False))
-    # Addresses differ from run to run; functions and classes are known by their name.
+    if hasattr(value, "__code__"):  # a function is its code and what it closes over
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        return [value.__qualname__, *portable([value.__code__, cells, value.__defaults__, value.__kwdefaults__])]
+    if hasattr(value, "co_code"):
+        return [digest(value.co_code), *portable([value.co_consts, value.co_names])]
+    # Addresses differ from run to run; classes are known by their name.
     return getattr(value, "__qualname__", None) or re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
 
 

@@ -62,46 +62,43 @@ def blas_threads(n_jobs: int | None) -> Iterator[None]:
     if n_jobs is None:
         yield
         return
-    count = n_threads(n_jobs)
+    count, token = n_threads(n_jobs), object()
     before = [(library, library.num_threads) for library in _libraries(per_thread=True)]
-    _set_threads([(library, count) for library, _ in before])
-    _LIMITS.enter(count)
-    try:
+    try:  # from the first change on: an interrupt between two lines must not leave the number low
+        _set_threads([(library, count) for library, _ in before])
+        _LIMITS.enter(token, count)
         yield
     finally:
-        _LIMITS.leave(count)
+        _LIMITS.leave(token)
         _set_threads(before)
 
 
 class _Limits:
-    """The limits in force in the whole process, counted under one lock."""
+    """The limits in force in the whole process, under one lock."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: list[int] = []
-        self._lowest = 0
+        self._counts: dict[object, int] = {}
         self._before: list[tuple[Any, int]] = []
 
-    def enter(self, count: int) -> None:
-        """Lower BLAS to `count` threads."""
+    def enter(self, token: object, count: int) -> None:
+        """Lower BLAS to `count` threads, until `token` leaves."""
         with self._lock:
-            if not self._counts:
-                self._before = [(library, library.num_threads) for library in _libraries(per_thread=False)]
-            self._counts.append(count)
+            # Those of an interrupted `leave` are still to be restored.
+            self._before = self._before or [(library, library.num_threads) for library in _libraries(per_thread=False)]
+            self._counts[token] = count
             self._apply()
 
-    def leave(self, count: int) -> None:
-        """Take back one limit of `count` threads."""
+    def leave(self, token: object) -> None:
+        """Take back the limit of `token`, if there is one."""
         with self._lock:
-            self._counts.remove(count)
+            self._counts.pop(token, None)
             self._apply()
+            self._before = self._before if self._counts else []
 
     def _apply(self) -> None:
-        lowest = min(self._counts, default=0)
-        # Asking a library costs as much as telling it, and short calls come by the thousand.
-        if lowest != self._lowest:
-            _set_threads([(library, lowest or before) for library, before in self._before])
-            self._lowest = lowest
+        wanted = [(library, min(self._counts.values(), default=before)) for library, before in self._before]
+        _set_threads([(library, count) for library, count in wanted if library.num_threads != count])
 
 
 _LIMITS = _Limits()

@@ -2,6 +2,9 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
 
 from polyfold import KernelEmbedding
 from polyfold.baselines import SelectedEmbedding, SequentialRegressionEmbedding
@@ -95,3 +98,11 @@ def test_what_is_left_after_a_coordinate_does_not_tell_it(X):
 def test_too_many_components_are_an_error(X, estimator):
     with pytest.raises(ValueError, match="n_components must be an integer >= 1 and <= 499, got 500"):
         estimator(n_components=500).fit(X)
+
+
+def test_kernel_values_go_through_folds_where_they_can_be_used(rng):
+    X = rng.standard_normal((60, 4))
+    model = make_pipeline(SelectedEmbedding(2, kernel="precomputed"), LogisticRegression())
+    assert np.isfinite(cross_val_score(model, X @ X.T, X[:, 0] > 0, cv=3)).all()
+    with pytest.raises(ValueError, match="kernel must be one of points, which are regressed, got 'precomputed'"):
+        SequentialRegressionEmbedding(kernel="precomputed").fit(X @ X.T)

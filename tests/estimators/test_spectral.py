@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_swiss_roll
+from sklearn.neighbors import KNeighborsTransformer
+from sklearn.pipeline import make_pipeline
 
 import polyfold as pf
 from polyfold import kernels
@@ -151,3 +153,39 @@ def test_coordinates_do_not_depend_on_the_origin(kernel, feature_map):
 def test_fourier_features_do_not_depend_on_the_origin_either(X):
     model = pf.KernelEmbedding(3, feature_map="fourier", rank=50, random_state=0)
     same_up_to_sign(model.fit_transform(X + 1e4), model.fit_transform(X), 1e-6)
+
+
+@pytest.mark.parametrize("feature_map", ["auto", "exact", "nystroem"])
+@pytest.mark.parametrize(("dtype", "offset"), [(np.float64, 1e7), (np.float32, 1e3)])
+def test_the_linear_kernel_of_wide_data_does_not_depend_on_the_origin(feature_map, dtype, offset):
+    X = np.random.RandomState(0).standard_normal((60, 150)).astype(dtype)
+    model = pf.KernelEmbedding(2, kernel="linear", feature_map=feature_map, rank=40, random_state=0)
+    near, far = (Z @ Z.T for Z in (model.fit_transform(X), model.fit_transform(X + dtype(offset))))
+    np.testing.assert_allclose(far, near, atol=1e-3 * np.abs(near).max())
+
+
+@pytest.mark.parametrize("change", [{"kernel": "linear"}, {"kernel__gamma": 2.0}, {"rank": 7}])
+def test_chunks_of_another_kernel_are_refused(X, change):
+    model = pf.KernelEmbedding(2, kernel=kernels.Gaussian(1.0)).fit(X[:80])
+    with pytest.raises(ValueError, match=r"(kernel|rank) must be that of the rows fitted so far, .*call fit"):
+        model.set_params(**change).partial_fit(X[80:])
+
+
+def test_a_fitted_embedding_keeps_its_columns_whatever_is_set_later(X):
+    model = pf.KernelEmbedding(2).fit(X).set_params(n_components=4)
+    assert model.transform(X).shape == (150, len(model.get_feature_names_out()))
+
+
+@pytest.mark.parametrize("kernel", [kernels.LaplacianEigenmaps, kernels.DiffusionMaps, kernels.Isomap])
+def test_a_given_graph_serves_new_points_with_what_it_holds(kernel):
+    X = np.random.RandomState(0).rand(90, 3)
+    embedding = pf.KernelEmbedding(2, kernel=kernel(10, neighbors="precomputed"))
+    model = make_pipeline(KNeighborsTransformer(n_neighbors=20), embedding).fit(X)
+    assert np.isfinite(model.transform(X[:5] + 0.01)).all()
+
+
+def test_a_walk_of_very_many_steps_has_nothing_left():
+    X = np.random.RandomState(0).rand(60, 4)
+    with pytest.warns(DegenerateDataWarning, match="more than the 0 directions"):
+        model = pf.KernelEmbedding(2, kernel=kernels.DiffusionMaps(n_steps=100_000)).fit(X)
+    np.testing.assert_array_equal(model.transform(X[:3]), 0)

@@ -54,23 +54,9 @@ def make_rotations(X: Any, *, image_shape: tuple[int, int] | None = None, random
 
 
 def make_random_background(X: Any, *, random_state: Any = None) -> np.ndarray:
-    """Put every image on a background of independent pixels, uniform between 0 and 255.
+    """Put every image on a background of independent pixels, uniform between 0 and 255 [Larochelle2007].
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_pixels)
-        Images in rows with values between 0 and 255.
-    random_state : int, RandomState or None, default=None
-        Seed of the background.
-
-    Returns
-    -------
-    noisy : ndarray of shape (n_samples, n_pixels), uint8
-        Pixelwise maximum of image and background.
-
-    References
-    ----------
-    [Larochelle2007]
+    Arguments and result are those of :func:`make_image_background`.
     """
     images = check_array(X, dtype=None)
     background = check_random_state(random_state).randint(0, 256, size=images.shape, dtype=np.uint8)

@@ -35,14 +35,10 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     solver : {"closed", "backfit", "gradient"}, default="closed"
         "closed" is the global optimum wherever a fusion frame exists (see ``loss_gap_``), in milliseconds.
         "backfit" is the paper's Algorithm 1, "gradient" batch gradient descent, its rival.
-    max_iter : int, default=500
-        Epochs of the iterative solvers.
-    tol : float, default=1e-7
-        Relative fall of the loss below which they stop.
+    max_iter, tol, n_jobs : int, float and int
+        As in :class:`ModularKernelPCA`.
     random_state : int, RandomState or None, default=None
         Seed of the frame or of the start; every seed gives an equally good, different set of modules.
-    n_jobs : int, default=None
-        Threads of BLAS; None leaves its own setting.
 
     Attributes
     ----------
@@ -55,25 +51,15 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     spectrum_ : Spectrum
         Of the linear kernel: squared singular values, principal directions and mean of the data.
     mean_ : ndarray of shape (n_features,)
-    allocation_ : ndarray of shape (k,)
-        In how many modules every direction is held, in total: the n_j of the closed form.
+    allocation_, loss_bound_, loss_gap_, loss_curve_, n_iter_ : array, floats and int
+        As in :class:`ModularKernelPCA`.
     loss_ : float
         The loss reached, per sample: ``reconstruction_term_ - diversity * diversity_term_``.
-    loss_bound_ : float
-        Lower bound of the loss over all modules.
-    loss_gap_ : float
-        ``(loss_ - loss_bound_) / loss_bound_``: zero at a proven global optimum.
     reconstruction_term_ : float
         Mean squared error of the single modules.
     diversity_term_ : float
         Mean squared distance of the modules' reconstructions from their mean.
-    loss_curve_ : list of float
-        Loss after every epoch; one entry for the closed form.
-    n_iter_ : int
-        Number of epochs; one for the closed form.
-    n_features_in_ : int
-    feature_names_in_ : ndarray
-        Where `X` has column names that are strings.
+    n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
     Notes
     -----

@@ -31,9 +31,7 @@ class BaggingAutoencoder(LinearAutoencoder):
         Their transposes.
     means_ : ndarray of shape (n_modules, n_features)
         Mean of every sample.
-    n_features_in_ : int
-    feature_names_in_ : ndarray
-        Where `X` has column names that are strings.
+    n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
     References
     ----------

@@ -37,16 +37,8 @@ class PartitionKernelPCA(_Baseline):
 
     Parameters
     ----------
-    n_modules : int, default=15
-    n_components : int, default=20
-        Dimensions of every module.
-    kernel : str, kernel object or callable, default="rbf"
-    feature_map : {"auto", "exact", "nystroem", "fourier"} or features, default="auto"
-    rank : int, default=1000
-        Landmarks, random features, or directions kept.
-    random_state : int, RandomState or None, default=None
-    n_jobs : int, default=None
-        Threads of BLAS; None leaves its own setting.
+    n_modules, n_components, kernel, feature_map, rank, random_state, n_jobs : optional
+        As in :class:`polyfold.ModularKernelPCA`.
 
     Attributes
     ----------
@@ -54,9 +46,7 @@ class PartitionKernelPCA(_Baseline):
         Maps of the modules on the first k coordinates of the spectrum.
     eigenvalues_ : ndarray of shape (r,)
     spectrum_ : Spectrum
-    n_features_in_ : int
-    feature_names_in_ : ndarray
-        Where `X` has column names that are strings.
+    n_features_in_, feature_names_in_ : as in every scikit-learn estimator
     """
 
     def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:

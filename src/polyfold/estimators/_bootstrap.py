@@ -95,8 +95,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
     explained_variance_ : ndarray of shape (n_components,)
     network_ : Network
     output_ : Output
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
     Notes
     -----
@@ -327,7 +326,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_components
+        return self.output_.components.shape[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -35,9 +35,7 @@ class KernelEmbedding(SpectralEstimator):
     spectrum_ : Spectrum
     eigenvalues_ : ndarray
         Of the centred kernel matrix, descending.
-    n_features_in_ : int
-    feature_names_in_ : ndarray
-        Where `X` has column names that are strings.
+    n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
     Examples
     --------
@@ -78,9 +76,9 @@ class KernelEmbedding(SpectralEstimator):
             Columns beyond the rank of the kernel are zero.
         """
         X = self._validate_fitted(X)
-        kept = min(self.n_components, self.spectrum_.rank)
+        kept = min(self._n_features_out, self.spectrum_.rank)
         with blas_threads(self.n_jobs):
-            return self.spectrum_.coordinates(X, np.eye(kept, self.n_components))
+            return self.spectrum_.coordinates(X, np.eye(kept, self._n_features_out))
 
     def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
         warn_of_empty_columns(self.n_components, spectrum.eigenvalues.size)

@@ -68,9 +68,7 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
     n_iter_ : int
         Number of epochs; one for the closed form.
     spectrum_ : Spectrum
-    n_features_in_ : int
-    feature_names_in_ : ndarray
-        Where `X` has column names that are strings.
+    n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
     Notes
     -----

@@ -84,8 +84,7 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         of the fit: 1 is news, 0 repetition. 1 for the first.
     redundancy_best_ : ndarray of shape (n_components,)
         The same with the bandwidth that predicts best (locally linear): the sterner judge.
-    n_features_in_ : int
-    feature_names_in_ : ndarray
+    n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
     Notes
     -----

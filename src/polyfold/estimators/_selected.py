@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyfold._running import blas_threads
 from polyfold._validation import check_count, check_real, check_rows, draw_seed, keeps_state_on_failure, own_rows
 from polyfold.estimators._spectral import warn_of_empty_columns
-from polyfold.kernels import as_kernel
+from polyfold.kernels import as_kernel, takes_precomputed
 from polyfold.nonredundant import Regressed, regression_residuals, select_news
 from polyfold.spectra import Spectrum, spectrum_of
 
@@ -43,10 +43,10 @@ class _PlainSequence(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         rows = own_rows(check_rows(self, X, reset=True, minimum=3, sparse=False), X)
         check_count("n_components", self.n_components, maximum=len(rows) - 1)
+        self._n_features_out = self.n_components
         with blas_threads(self.n_jobs):
             found = self._fit_rows(rows, draw_seed(self.random_state))
         warn_of_empty_columns(self.n_components, found)
-        self._n_features_out = self.n_components
         return self
 
     def transform(self, X: Any) -> NDArray:
@@ -79,10 +79,11 @@ class _PlainSequence(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return spectrum_of(X, kernel, landmarks=_LANDMARKS, directions=directions, seed=seed)
 
     def _padded(self, Z: NDArray, dtype: Any) -> NDArray:
-        return np.pad(Z, ((0, 0), (0, self.n_components - Z.shape[1]))).astype(dtype, copy=False)
+        return np.pad(Z, ((0, 0), (0, self._n_features_out - Z.shape[1]))).astype(dtype, copy=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = takes_precomputed(self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -165,13 +166,10 @@ class SequentialRegressionEmbedding(_PlainSequence):
 
     Parameters
     ----------
-    n_components : int, default=2
-    kernel : str or kernel object, default="laplacian_eigenmaps"
-    n_neighbors : int, default=None
+    n_components, kernel, n_neighbors, random_state, n_jobs : optional
+        As in :class:`SelectedEmbedding`.
     bandwidth : float, default=0.3
         Of the regression, in units of the root mean squared norm of the earlier coordinates.
-    random_state : int, RandomState or None, default=None
-    n_jobs : int, default=None
 
     Attributes
     ----------
@@ -210,6 +208,8 @@ class SequentialRegressionEmbedding(_PlainSequence):
 
     def _fit_rows(self, X: NDArray, seed: int) -> int:
         bandwidth = check_real("bandwidth", self.bandwidth, minimum=0, open_minimum=True)
+        if takes_precomputed(self.kernel):
+            raise ValueError(f"kernel must be one of points, which are regressed, got {self.kernel!r}; pass X itself.")
         self._sequence = Regressed(X, bandwidth).fit(lambda Y: self._spectrum(Y, 1, seed), self.n_components)
         self.embedding_ = self._padded(self._sequence.coordinates, X.dtype)
         return len(self._sequence.spectra)

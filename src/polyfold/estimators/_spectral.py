@@ -75,7 +75,9 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             if first:
                 self._seeds = _draw_seeds(self.random_state)
             # A copy goes on, so that a chunk that fails has not been counted.
-            builder = self._new_builder() if self._builder is None else self._builder.copy()
+            builder = self._new_builder()
+            if self._builder is not None:
+                builder = self._builder.copy_if_like(builder)
             self._builder = builder.add(rows)
             return self._store_spectrum(builder.spectrum(), rows)
 

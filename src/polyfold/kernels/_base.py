@@ -60,6 +60,10 @@ class Kernel(BaseEstimator, ABC):
     def _resolve(self, X: Any) -> None:
         """Set fitted attributes from `X`; most kernels need none."""
 
+    def about(self, X: Any) -> Self:
+        """Return a kernel that is the same once it is centred, and loses no digits where the rows of `X` are."""
+        return self
+
     @abstractmethod
     def __call__(self, X: Any, Y: Any) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""

@@ -106,6 +106,9 @@ def barycentric_weights(X: NDArray, Y: NDArray, indices: NDArray, reg: float) ->
         G = Z @ Z.transpose(0, 2, 1)
         trace = np.trace(G, axis1=1, axis2=2)
         G[:, np.arange(k), np.arange(k)] += np.where(trace > 0, reg * trace, 1.0)[:, None] + np.finfo(float).tiny
-        w = np.linalg.solve(G, np.ones((len(G), k, 1)))[:, :, 0]
+        try:
+            w = np.linalg.solve(G, np.ones((len(G), k, 1)))[:, :, 0]
+        except np.linalg.LinAlgError as error:
+            raise ValueError(f"reg must be > 0 where {k} neighbours have no unique weights, got {reg}.") from error
         weights[rows] = w / w.sum(axis=1, keepdims=True)
     return weights

@@ -2,11 +2,12 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.sparsefuncs import mean_variance_axis
@@ -118,10 +119,20 @@ class Linear(Kernel):
     """The linear kernel x·y: modules of ordinary PCA."""
 
     is_linear = True
+    _origin: NDArray | None = None
+
+    def about(self, X: Any) -> Self:
+        """Return the kernel of differences from the mean of dense rows: the same once it is centred."""
+        moved = clone(self)
+        moved._origin = None if sp.issparse(X) else X.mean(axis=0, dtype=np.float64)
+        return moved
 
     def __call__(self, X: Any, Y: Any) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
-        return inner_products(as_float(X), as_float(Y))
+        X, Y = as_float(X), as_float(Y)
+        if self._origin is not None:
+            X, Y = ((as_dense(rows) - self._origin).astype(rows.dtype, copy=False) for rows in (X, Y))
+        return inner_products(X, Y)
 
 
 class Polynomial(Kernel):

@@ -34,16 +34,9 @@ def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 
 def nmi(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Mutual information of clusters and classes over the geometric mean of their entropies.
+    """Mutual information of clusters and classes over the geometric mean of their entropies, in [0, 1].
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-    y_pred : array-like of shape (n,)
-
-    Returns
-    -------
-    nmi : float in [0, 1]
+    Arguments are those of :func:`clustering_accuracy`.
 
     Examples
     --------

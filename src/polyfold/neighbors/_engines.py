@@ -127,7 +127,9 @@ class _Distances:
         """Return distances and indices of the `k` nearest rows, shape (n, k)."""
         if X.shape[1] != self.n_samples:
             raise ValueError(f"X must hold distances to {self.n_samples} training points, got {X.shape[1]} columns.")
-        return _first_columns(*_sorted_entries(X, drop_self=False), X.shape, k)
+        # Of new points, what the graph holds will do: `k` is a wish of those who look farther than the neighbourhood.
+        stored = int(np.diff(sp.csr_array(X).indptr).min()) if sp.issparse(X) else k
+        return _first_columns(*_sorted_entries(X, drop_self=False), X.shape, max(1, min(k, stored)))
 
 
 class _Transformer:

@@ -55,6 +55,8 @@ _STARTS, _DESCENTS = 8, 300
 _TOL = 1e-6
 # Eigenvalues below this share of the first are rounding.
 _ROUNDING = 1e-10
+# A walk of many steps that has this little of a direction left says nothing of new points.
+_DECAYED = 1e-4
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,8 @@ def next_coordinate(
     G = solver.top(Q, most, start, _TOL)[1]
     g = G[:, 0] if most == 1 or judge is None else _settled(operator, G, Q, judge)
     step = _step(operator, g, Q, T, predictable, alpha)
+    if operator.steps > 1 and step.eigenvalue <= _DECAYED:
+        return None
     return None if operator.has_units and abs(step.eigenvalue) <= lowest else step
 
 

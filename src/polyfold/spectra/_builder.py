@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from polyfold._linalg import as_dense, eigh_descending, row_blocks
 from polyfold._running import track
@@ -73,7 +74,7 @@ class SpectrumBuilder:
     """
 
     def __init__(self, kernel: Kernel, feature_map: Any, landmarks: int, directions: int, seed: int):
-        self.kernel = kernel
+        self.kernel = clone(kernel)  # parameters that are changed later are those of another fit
         self.feature_map = feature_map
         self.landmarks = landmarks
         self.directions = directions
@@ -105,12 +106,23 @@ class SpectrumBuilder:
         other.moments = deepcopy(self.moments)
         return other
 
+    def copy_if_like(self, wanted: "SpectrumBuilder") -> "SpectrumBuilder":
+        """Return a copy that goes on, or raise where another kernel or number of landmarks is wanted now."""
+        for name in ("kernel", "feature_map", "landmarks"):
+            was, now = repr(getattr(self, name)), repr(getattr(wanted, name))
+            if was != now:
+                name = "rank" if name == "landmarks" else name
+                raise ValueError(
+                    f"{name} must be that of the rows fitted so far, {was}, got {now}; call fit to start afresh."
+                )
+        return self.copy()
+
     def spectrum(self) -> Spectrum:
         """Solve for the spectrum of everything seen so far."""
         if self.features is not None and self.moments is not None:
             return spectrum_from_moments(self.features, self.metric, self.moments, self.directions)
         X = _stack(self.waiting)
-        return spectrum_from_kernel(self.kernel.resolve(X), X, self.directions)
+        return spectrum_from_kernel(self.kernel.resolve(X).about(X), X, self.directions)
 
     def _can_choose(self, X: Any) -> bool:
         """Whether enough rows were seen to leave the exact kernel matrix behind."""
@@ -126,7 +138,7 @@ class SpectrumBuilder:
     def _choose(self, X: Any) -> PointFeatures:
         if not isinstance(self.feature_map, str):
             return self.feature_map
-        rng, kernel = np.random.RandomState(self.seed), self.kernel.resolve(X)
+        rng, kernel = np.random.RandomState(self.seed), self.kernel.resolve(X).about(X)
         if self.feature_map == "fourier":
             return fourier_features(kernel, X.shape[1], self.landmarks, rng)
         if self.feature_map == "auto" and self._automatic(X) == "identity":

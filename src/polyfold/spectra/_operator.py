@@ -14,6 +14,8 @@ from polyfold.kernels import Operator
 from polyfold.spectra._eigen import top_directions
 from polyfold.spectra._spectrum import Spectrum
 
+DECAYED = 1e-100  # what many steps of a walk leave of a direction is then rounding
+
 
 @dataclass(frozen=True)
 class Eigenfunctions:
@@ -45,6 +47,8 @@ def spectrum_from_operator(operator: Operator, n_directions: int) -> Spectrum:
     # A walk of several steps has the eigenvectors of one step, which are easier to find.
     nu, G = top_directions(replace(operator, steps=1), Q, wanted)
     keep = nu > max(nu[0], 0.0) * n * np.finfo(np.float64).eps
+    if operator.steps > 1:
+        keep &= np.abs(nu) ** operator.steps > DECAYED
     nu, G = nu[keep] ** operator.steps, G[:, keep]
     # Unit mean weight: functions then have about unit length, as eigenvectors have.
     scale = np.sqrt(operator.weights.mean())
