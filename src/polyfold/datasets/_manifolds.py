@@ -59,16 +59,12 @@ def make_ring(
 
     Parameters
     ----------
-    n_samples : int, default=1000
-        Number of points.
+    n_samples, noise, random_state : optional
+        As in :func:`make_strip`.
     radius : float, default=1.0
         Distance of the tube's middle from the axis.
     tube : float, default=0.3
         Radius of the tube, below `radius`.
-    noise : float, default=0.0
-        Standard deviation of Gaussian noise added to the points.
-    random_state : int, RandomState or None, default=None
-        Seed.
 
     Returns
     -------
@@ -102,14 +98,10 @@ def make_swiss_roll(
 
     Parameters
     ----------
-    n_samples : int, default=1000
-        Number of points.
+    n_samples, noise, random_state : optional
+        As in :func:`make_strip`.
     height : float, default=21.0
         Extent along the axis of the roll; the strip is about 90 long.
-    noise : float, default=0.0
-        Standard deviation of Gaussian noise added to the points.
-    random_state : int, RandomState or None, default=None
-        Seed.
 
     Returns
     -------

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
@@ -62,4 +64,5 @@ class BaggingAutoencoder(LinearAutoencoder):
         rng = check_random_state(self.random_state)
         encoders, means, fewest = bagged_autoencoders(X, self.n_modules, self.n_components, rng)
         warn_of_empty_columns(self.n_components, fewest)
-        self._store_modules(encoders, encoders.transpose(0, 2, 1), means)
+        spread = 0.0 if sp.issparse(X) else float(np.std(X[:1000] - means.mean(axis=0)))
+        self._store_modules(encoders, encoders.transpose(0, 2, 1), means, spread)

@@ -61,7 +61,8 @@ class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         X = self._validate(X, reset=False)
         M, H, D = self.encoders_.shape
         # Rounded as X is: what the difference lacks is in the shift, which is formed in double precision.
-        origin = (np.zeros(D) if sp.issparse(X) else self.means_.mean(axis=0)).astype(X.dtype)
+        moved = self._is_far and not sp.issparse(X)
+        origin = (self.means_.mean(axis=0) if moved else np.zeros(D)).astype(X.dtype)
         weights = self.encoders_.reshape(M * H, D).T
         shift = np.einsum("mhd,md->mh", self.encoders_, self.means_ - origin).ravel()
         with blas_threads(self.n_jobs):
@@ -108,8 +109,10 @@ class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         with blas_threads(self.n_jobs):
             return Z @ decoders + self.means_[:, None].astype(Z.dtype)
 
-    def _store_modules(self, encoders: NDArray, decoders: NDArray, means: NDArray) -> None:
-        """Store encoders (M, H, D), decoders (M, D, H) and means (M, D) at once."""
+    def _store_modules(self, encoders: NDArray, decoders: NDArray, means: NDArray, spread: float) -> None:
+        """Store encoders (M, H, D), decoders (M, D, H) and means (M, D) at once; `spread` is that of a column."""
+        # Moving rows costs as much as encoding them, and is worth it only where a mean would cost digits.
+        self._is_far = bool(np.abs(means).max() > 16 * spread)
         self.encoders_, self.decoders_, self.means_ = encoders, decoders, means
         self._module_shape = encoders.shape[:2]
 
