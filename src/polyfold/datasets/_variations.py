@@ -38,13 +38,6 @@ def make_rotations(X: Any, *, image_shape: tuple[int, int] | None = None, random
     References
     ----------
     [Larochelle2007]
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from polyfold.datasets import make_rotations
-    >>> make_rotations(load_digits().data, random_state=0).shape
-    (1797, 64)
     """
     images = _as_images(X, image_shape)
     angles = check_random_state(random_state).uniform(0.0, 2 * np.pi, len(images))

@@ -53,8 +53,8 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Width α of the regression, in units of the root mean squared norm of the earlier coordinates (0.1 to 0.6 in
         the paper). "auto" takes the widest of ∞ (the plain coordinate), 0.6, 0.35, 0.2, 0.12 that leaves a direction of
         which most is unexplained by the earlier coordinates under leave-one-out regression with the bandwidth that
-        predicts best, or 0.6 where none does; near ties are broken by an even spread. A number is the paper's
-        algorithm to the letter.
+        predicts best, or 0.6 where none does; near ties are broken by an even spread. On graphs of data with more than
+        5 intrinsic dimensions it is 0.6. A number is the paper's algorithm to the letter.
     smoother : {"nadaraya_watson", "locally_linear"}, default="nadaraya_watson"
     rank_cut : float, default=0.03
         Functions that the smoother damps below this share of the largest gain are not excluded.
