@@ -99,12 +99,13 @@ def test_nobody_outside_asks_for_the_type_of_a_kernel_or_operator():
 
 
 def files_of(function):
-    """Files of the library whose functions run in a call."""
+    """Files of the library whose functions run in a call; how it runs, in threads and shown, is one of them."""
     seen = set()
 
     def note(frame, event, _):
-        if event == "call" and Path(frame.f_code.co_filename).is_relative_to(ROOT):
-            seen.add(frame.f_code.co_filename)
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(ROOT):
+            seen.add(path.parent if path.parent.name == "_running" else path)
 
     sys.setprofile(note)
     try:

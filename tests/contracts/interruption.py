@@ -10,7 +10,7 @@ import polyfold
 
 SOURCE = str(Path(polyfold.__file__).parent)
 # What restores the process after an interruption cannot itself be interrupted and still restore it.
-RESTORES = ("_running.py",)
+RESTORES = tuple(str(path) for path in (Path(SOURCE) / "_running").glob("*.py"))
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def at_call(number: int, action: Callable[[], None]) -> Iterator[list[int]]:
     def hook(frame, event, _):
         code = frame.f_code
         # An exception at the resumption of a generator may be swallowed by its close.
-        ours = code.co_filename.startswith(SOURCE) and not code.co_filename.endswith(RESTORES)
+        ours = code.co_filename.startswith(SOURCE) and code.co_filename not in RESTORES
         if event == "call" and ours and not code.co_flags & inspect.CO_GENERATOR:
             count[0] += 1
             if count[0] == number:

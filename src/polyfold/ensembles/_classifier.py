@@ -3,7 +3,6 @@
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.neighbors import KNeighborsClassifier
@@ -12,6 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from polyfold._running import threaded, using_threads
 from polyfold._validation import check_choice, keeps_state_on_failure
 
 
@@ -27,8 +27,9 @@ class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Fitted to every module; None is a 5-nearest-neighbours classifier.
     voting : {"hard", "soft"}, default="hard"
         Most frequent class, ties broken by the mean probability where there is one; or highest mean probability.
-    n_jobs : int, default=None
-        Modules fitted and asked in parallel threads.
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Attributes
     ----------
@@ -73,17 +74,16 @@ class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         self._encoder = LabelEncoder().fit(y)
         self.classes_ = self._encoder.classes_
-        self.representation_ = clone(self.representation).fit(X, None)
         estimator = KNeighborsClassifier(min(5, X.shape[0])) if self.estimator is None else self.estimator
         if self.voting == "soft" and not hasattr(estimator, "predict_proba"):
             raise ValueError(
                 f"estimator must have predict_proba with voting='soft', got {estimator!r}; use voting='hard'."
             )
         labels = self._encoder.transform(y)
-        modules = self.representation_.transform_modules(X)
-        self.estimators_ = Parallel(self.n_jobs, prefer="threads")(
-            delayed(clone(estimator).fit)(Z, labels) for Z in modules
-        )
+        with using_threads(self.n_jobs):
+            self.representation_ = clone(self.representation).fit(X, None)
+            modules = self.representation_.transform_modules(X)
+            self.estimators_ = list(threaded(lambda Z: clone(estimator).fit(Z, labels), modules))
         return self
 
     def predict(self, X: Any) -> NDArray:
@@ -141,12 +141,12 @@ class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _modules(self, X: Any) -> NDArray:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return self.representation_.transform_modules(X)
+        with using_threads(self.n_jobs):
+            return self.representation_.transform_modules(X)
 
     def _each(self, method: str, modules: NDArray) -> list[NDArray]:
-        return Parallel(self.n_jobs, prefer="threads")(
-            delayed(getattr(estimator, method))(Z) for estimator, Z in zip(self.estimators_, modules, strict=True)
-        )
+        pairs = zip(self.estimators_, modules, strict=True)
+        return list(threaded(lambda pair: getattr(pair[0], method)(pair[1]), pairs, self.n_jobs))
 
     def _predictions(self, modules: NDArray) -> NDArray:
         return np.array(self._each("predict", modules))

@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._running import blas_threads
+from polyfold._running import library_threads
 from polyfold._validation import check_real, check_rows, draw_seed, keeps_state_on_failure
 from polyfold.ensembles._student import DropoutNetwork
 from polyfold.exceptions import DegenerateDataWarning
@@ -116,7 +116,7 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
         self._learn_scales(X, answers)
         seen, hidden = self._split(X.shape[0], rng)
         student = self._student(rng, len(seen))
-        with blas_threads(1):  # a student's batches are too small to be shared among threads
+        with library_threads(1):  # a student's batches are too small to be shared among threads
             self.student_ = student.fit(self._scaled(X[seen]), self._lesson(answers[seen], student))
         self.fidelity_ = self._fidelity(X[hidden], answers[hidden])
         return self

@@ -1,8 +1,13 @@
 """Candidates re-ranked by the distance over all modules, without gathering their rows."""
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
+
+from polyfold._running import in_blocks
+
+# Queries that one thread takes at a time.
+_BLOCK = 256
 
 
 def rerank(Q: NDArray, Z: NDArray, modules: NDArray, candidates: NDArray, k: int) -> tuple[NDArray, NDArray]:
@@ -25,7 +30,9 @@ def rerank(Q: NDArray, Z: NDArray, modules: NDArray, candidates: NDArray, k: int
         -1 where a query has fewer than k different candidates.
     """
     candidates = np.sort(candidates, axis=1)
-    squared = _distances(np.ascontiguousarray(Q), np.ascontiguousarray(Z), modules, candidates)
+    Q, Z = np.ascontiguousarray(Q), np.ascontiguousarray(Z)
+    squared = np.empty(candidates.shape)
+    in_blocks(lambda rows: _distances(Q[rows], Z, modules, candidates[rows], squared[rows]), len(Q), _BLOCK)
     best = np.argpartition(squared, k - 1, axis=1)[:, :k] if k < squared.shape[1] else np.arange(squared.shape[1])[None]
     best = np.broadcast_to(best, (squared.shape[0], min(k, squared.shape[1])))
     distances = np.take_along_axis(squared, best, axis=1)
@@ -35,12 +42,11 @@ def rerank(Q: NDArray, Z: NDArray, modules: NDArray, candidates: NDArray, k: int
     return distances, np.where(np.isfinite(distances), indices, -1)
 
 
-@njit(cache=True, fastmath={"reassoc", "contract", "nsz"}, parallel=True)
-def _distances(Q, Z, modules, candidates):  # pragma: no cover - compiled
+@njit(cache=True, fastmath={"reassoc", "contract", "nsz"}, nogil=True)
+def _distances(Q, Z, modules, candidates, out):  # pragma: no cover - compiled
     """Squared distances to sorted candidates; repeats, and numbers that are no row, get infinity."""
     n, c = candidates.shape
-    out = np.empty((n, c), dtype=np.float64)
-    for i in prange(n):
+    for i in range(n):
         for j in range(c):
             row = candidates[i, j]
             if not 0 <= row < len(Z) or (j > 0 and row == candidates[i, j - 1]):
@@ -53,4 +59,3 @@ def _distances(Q, Z, modules, candidates):  # pragma: no cover - compiled
                     difference = np.float64(Q[i, m, t]) - np.float64(Z[row, m, t])
                     total += difference * difference
             out[i, j] = total
-    return out

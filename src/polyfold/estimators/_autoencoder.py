@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from polyfold._running import blas_threads
+from polyfold._running import using_threads
 from polyfold._validation import draw_seed, keeps_state_on_failure
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
 from polyfold.estimators._modules import RemixMixin
@@ -35,10 +35,13 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     solver : {"closed", "backfit", "gradient"}, default="closed"
         "closed" is the global optimum wherever a fusion frame exists (see ``loss_gap_``), in milliseconds.
         "backfit" is the paper's Algorithm 1, "gradient" batch gradient descent, its rival.
-    max_iter, tol, n_jobs : int, float and int
+    max_iter, tol : int and float
         As in :class:`ModularKernelPCA`.
     random_state : int, RandomState or None, default=None
         Seed of the frame or of the start; every seed gives an equally good, different set of modules.
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Attributes
     ----------
@@ -137,7 +140,7 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
                 f"partial_fit needs all directions of the rows fitted so far, got the top {known.rank} that fit has "
                 "looked for in data this large; fit a new model with partial_fit from its first chunk on."
             )
-        with blas_threads(self.n_jobs):
+        with using_threads(self.n_jobs):
             return self._store_spectrum(update_linear_spectrum(known, X))
 
     def _solve_like(self, source: Self) -> Self:

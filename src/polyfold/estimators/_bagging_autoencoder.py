@@ -22,8 +22,9 @@ class BaggingAutoencoder(LinearAutoencoder):
         H, the dimensions of every module.
     random_state : int, RandomState or None, default=None
         Seed of the samples.
-    n_jobs : int, default=None
-        Threads of BLAS; None leaves its own setting.
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Attributes
     ----------

@@ -37,8 +37,11 @@ class PartitionKernelPCA(_Baseline):
 
     Parameters
     ----------
-    n_modules, n_components, kernel, feature_map, rank, random_state, n_jobs : optional
+    n_modules, n_components, kernel, feature_map, rank, random_state : optional
         As in :class:`polyfold.ModularKernelPCA`.
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._running import blas_threads, n_threads
+from polyfold._running import n_threads, using_threads
 from polyfold._validation import (
     check_choice,
     check_count,
@@ -80,7 +80,8 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
     random_state : int, RandomState or None, default=None
         The same seed gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
-        Threads: -1 for all cores, -2 for all but one; None for one.
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Attributes
     ----------
@@ -171,8 +172,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
             fixed = self.random_state is not None
             folder = Checkpoint(checkpoint, self._settings(rows, sizes), seed=seed, fixed=fixed)
             seed = folder.seed
-        # One thread of BLAS: the last digits must not depend on how many there are.
-        with blas_threads(1):
+        with using_threads(self.n_jobs):
             self.network_ = self._fit_network(rows, sizes, seed, folder)
             return self._finish(seed, _output_dtype(rows, X))
 
@@ -259,7 +259,7 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self
 
     def _encode(self, rows: Any, level: int) -> NDArray:
-        with blas_threads(1):
+        with using_threads(self.n_jobs):
             return self.network_.encode(rows, level, n_jobs=n_threads(self.n_jobs))
 
     def _level(self, layer: int) -> int:

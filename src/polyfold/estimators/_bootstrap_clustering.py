@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from polyfold._running import n_threads
+from polyfold._running import threaded, using_threads
 from polyfold._validation import check_count, draw_seed, keeps_state_on_failure
 from polyfold.bootstrap import largest_drop
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
@@ -36,11 +36,12 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         The network to fit, with its own parameters. By default one with the recommended parameters, whose output
         dimension and number of classes are the number of clusters.
     n_init : int, default=50
-        Runs of k-means, of which the one with the smallest objective is kept.
+        Runs of k-means, side by side, of which the one with the smallest objective is kept.
     random_state : int, RandomState or None, default=None
         Of k-means, and of the default network.
     n_jobs : int or None, default=None
-        Threads of the default network.
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Attributes
     ----------
@@ -92,13 +93,13 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             Passed on to the network's ``fit``, such as ``checkpoint``.
         """
         rng = check_random_state(self.random_state)
-        n_threads(self.n_jobs)
+        check_count("n_init", self.n_init)
         n = _num_samples(X)
         wanted = self._wanted(n) if n > 1 else None  # a single row is refused by the network
-        self.network_ = self._network(n, wanted, rng).fit(X, **options)
-        self.n_clusters_ = wanted or largest_drop(self.network_.explained_variance_)
-        coordinates = self._coordinates(self.network_.embedding_)
-        self.kmeans_ = KMeans(self.n_clusters_, n_init=self.n_init, random_state=rng).fit(coordinates)
+        with using_threads(self.n_jobs):
+            self.network_ = self._network(n, wanted, rng).fit(X, **options)
+            self.n_clusters_ = wanted or largest_drop(self.network_.explained_variance_)
+            self.kmeans_ = self._best_means(self._coordinates(self.network_.embedding_), rng)
         self.labels_, self.inertia_ = self.kmeans_.labels_, self.kmeans_.inertia_
         self.n_features_in_ = self.network_.n_features_in_
         vars(self).pop("feature_names_in_", None)
@@ -109,12 +110,14 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     def predict(self, X: Any) -> NDArray:
         """Cluster of every point, (n_samples,)."""
         check_is_fitted(self)
-        return self.kmeans_.predict(self._coordinates(self.network_.transform(X)))
+        with using_threads(self.n_jobs):
+            return self.kmeans_.predict(self._coordinates(self.network_.transform(X)))
 
     def transform(self, X: Any) -> NDArray:
         """Coordinates of points in the network's output, (n_samples, n_components)."""
         check_is_fitted(self)
-        return self.network_.transform(X)
+        with using_threads(self.n_jobs):
+            return self.network_.transform(X)
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray:
         """Fit, and return the coordinates of the training points."""
@@ -142,6 +145,15 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         # As many groups as there are pairs of rows at most, so that a few rows have a number of groups as well.
         network = MultilayerBootstrapNetwork(min(MOST_CLUSTERS, n_rows - 1), **options)
         return network.set_params(n_classes=min(network.n_classes, max(1, n_rows // 2)))
+
+    def _best_means(self, Z: NDArray, rng: np.random.RandomState) -> KMeans:
+        """Best of `n_init` runs, side by side, with one thread each: more would change the last digits of sums."""
+
+        def run(seed: int) -> KMeans:
+            return KMeans(self.n_clusters_, n_init=1, random_state=seed).fit(Z)
+
+        seeds = [draw_seed(rng) for _ in range(self.n_init)]
+        return min(threaded(run, seeds), key=lambda means: means.inertia_)
 
     def _coordinates(self, Z: NDArray) -> NDArray:
         """As many leading coordinates as clusters when their number was estimated, else all."""

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._running import blas_threads
+from polyfold._running import using_threads
 from polyfold._validation import check_count
 from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
 from polyfold.spectra import Spectrum
@@ -27,8 +27,9 @@ class KernelEmbedding(SpectralEstimator):
     rank : int, default=1000
         Landmarks, random features, or directions kept.
     random_state : int, RandomState or None, default=None
-    n_jobs : int, default=None
-        Threads of BLAS; None leaves its own setting.
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Attributes
     ----------
@@ -77,7 +78,7 @@ class KernelEmbedding(SpectralEstimator):
         """
         X = self._validate_fitted(X)
         kept = min(self._n_features_out, self.spectrum_.rank)
-        with blas_threads(self.n_jobs):
+        with using_threads(self.n_jobs):
             return self.spectrum_.coordinates(X, np.eye(kept, self._n_features_out))
 
     def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:

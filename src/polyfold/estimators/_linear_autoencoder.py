@@ -6,10 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from polyfold._running import blas_threads
+from polyfold._running import in_blocks, threaded, using_threads
 from polyfold._validation import check_rows, keeps_state_on_failure
 from polyfold.estimators._modules import ModuleMixin
 
@@ -37,7 +36,7 @@ class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         """
         self._check_modules()
         X = self._validate(X, reset=True)
-        with blas_threads(self.n_jobs):
+        with using_threads(self.n_jobs):
             self._fit_rows(X)
         return self
 
@@ -65,7 +64,7 @@ class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         origin = (self.means_.mean(axis=0) if moved else np.zeros(D)).astype(X.dtype)
         weights = self.encoders_.reshape(M * H, D).T
         shift = np.einsum("mhd,md->mh", self.encoders_, self.means_ - origin).ravel()
-        with blas_threads(self.n_jobs):
+        with using_threads(self.n_jobs):
             Z = _project(X, origin, weights.astype(X.dtype, copy=False))
         Z -= shift.astype(X.dtype)
         return Z
@@ -90,8 +89,9 @@ class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Transforme
                 f"Z must have n_modules * n_components={M * H} columns, got {Z.shape[1]}; pass what transform returned."
             )
         stacked = self.decoders_.transpose(0, 2, 1).reshape(M * H, D) / M
-        with blas_threads(self.n_jobs):
-            return Z @ stacked.astype(Z.dtype, copy=False) + self.means_.mean(axis=0).astype(Z.dtype)
+        with using_threads(self.n_jobs):
+            X = _project(Z, np.zeros(M * H, Z.dtype), stacked.astype(Z.dtype, copy=False))
+        return X + self.means_.mean(axis=0).astype(Z.dtype)
 
     def reconstruct_modules(self, X: Any) -> NDArray:
         """Return the reconstruction of `X` by every module.
@@ -106,8 +106,9 @@ class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Transforme
         """
         Z = self.transform_modules(X)
         decoders = self.decoders_.transpose(0, 2, 1).astype(Z.dtype, copy=False)
-        with blas_threads(self.n_jobs):
-            return Z @ decoders + self.means_[:, None].astype(Z.dtype)
+        with using_threads(self.n_jobs):
+            modules = list(threaded(lambda pair: pair[0] @ pair[1], zip(Z, decoders, strict=True)))
+        return np.stack(modules) + self.means_[:, None].astype(Z.dtype)
 
     def _store_modules(self, encoders: NDArray, decoders: NDArray, means: NDArray, spread: float) -> None:
         """Store encoders (M, H, D), decoders (M, D, H) and means (M, D) at once; `spread` is that of a column."""
@@ -128,9 +129,9 @@ class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Transforme
 
 def _project(X: Any, origin: NDArray, weights: NDArray) -> NDArray:
     """Return (X - origin) @ weights; rows are moved before they are summed: a large mean costs no digits."""
-    if not origin.any():
+    if sp.issparse(X):
         return np.asarray(X @ weights)
     Z = np.empty((X.shape[0], weights.shape[1]), dtype=X.dtype)
-    for rows in gen_batches(X.shape[0], BATCH):
-        np.matmul(X[rows] - origin, weights, out=Z[rows])
+    moved = origin.any()
+    in_blocks(lambda rows: np.matmul(X[rows] - origin if moved else X[rows], weights, out=Z[rows]), len(Z), BATCH)
     return Z

@@ -46,8 +46,9 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
         Relative fall of the loss below which they stop.
     random_state : int, RandomState or None, default=None
         Seed of the landmarks and of the frame; every seed gives an equally good, different set of modules.
-    n_jobs : int, default=None
-        Threads of BLAS; None leaves its own setting.
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Attributes
     ----------

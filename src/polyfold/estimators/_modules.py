@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._running import blas_threads
+from polyfold._running import using_threads
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
 from polyfold.modular import DATA_SOLVERS, SOLVERS, ModularFit, score_solution
@@ -89,7 +89,8 @@ class RemixMixin:
         other: Any = clone(self).set_params(**{name: value for name, value in changes.items() if value is not None})
         other._check_parameters()
         vars(other).update({name: value for name, value in vars(self).items() if name in CARRIED})
-        return other._solve_like(self)
+        with using_threads(other.n_jobs):
+            return other._solve_like(self)
 
     def diversity_path(self, grid: Iterable[float]) -> list[Self]:
         """Return the fitted models for every λ in `grid`, all from this model's directions.
@@ -166,7 +167,7 @@ class ModularTransformer(ModuleMixin, SpectralEstimator):
         check_is_fitted(self)
         X = self._validate_fitted(X)
         M, H, k = self.components_.shape
-        with blas_threads(self.n_jobs):
+        with using_threads(self.n_jobs):
             Z = self.spectrum_.coordinates(X, self.components_.reshape(M * H, k).T)
         if self.offsets_ is not None:
             Z += self.offsets_.ravel().astype(Z.dtype)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
 from polyfold._regression import residual_ratio
-from polyfold._running import blas_threads
+from polyfold._running import using_threads
 from polyfold._validation import (
     check_choice,
     check_count,
@@ -25,7 +25,6 @@ from polyfold.nonredundant import SMOOTHERS, Settings, Step, bandwidth_of, exten
 from polyfold.spectra import EIGEN_SOLVERS, make_solver, spectrum_of
 
 _QUERIES = 500
-_FEW_ROWS = 2000
 # Landmarks and directions of a kernel of two points that the sequence may combine.
 _RANK = 500
 
@@ -64,8 +63,9 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         "auto" takes "inverse" where a sparse LU of the kernel stays sparse: low-dimensional data.
     random_state : int, RandomState or None, default=None
         Of the landmarks of the smoother and the start of the eigensolver.
-    n_jobs : int, default=None
-        Threads of BLAS and of the neighbour search.
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Attributes
     ----------
@@ -150,8 +150,7 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self : object
         """
         rows = self._validate(X, reset=True, minimum=3)
-        # Waking threads for matrices this small takes ten times as long as multiplying them.
-        with blas_threads(1 if self.n_jobs is None and rows.shape[0] <= _FEW_ROWS else self.n_jobs):
+        with using_threads(self.n_jobs):
             count, alpha = self._check_parameters(rows.shape[0])
             seed = draw_seed(self.random_state)
             settings = Settings(self.smoother, self.rank_cut, self.solver == "dense", seed)
@@ -189,7 +188,7 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         check_is_fitted(self, "embedding_")
         X = self._validate(X, reset=False)
         Z = np.zeros((X.shape[0], self.n_components_), dtype=X.dtype)
-        with blas_threads(self.n_jobs):
+        with using_threads(self.n_jobs):
             Z[:, : len(self._steps)] = extend(self._fitted_operator, self._steps, X) * self._scales
         return Z
 

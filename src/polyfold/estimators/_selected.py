@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._running import blas_threads
+from polyfold._running import using_threads
 from polyfold._validation import check_count, check_real, check_rows, draw_seed, keeps_state_on_failure, own_rows
 from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.kernels import as_kernel, takes_precomputed
@@ -44,7 +44,7 @@ class _PlainSequence(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         rows = own_rows(check_rows(self, X, reset=True, minimum=3, sparse=False), X)
         check_count("n_components", self.n_components, maximum=len(rows) - 1)
         self._n_features_out = self.n_components
-        with blas_threads(self.n_jobs):
+        with using_threads(self.n_jobs):
             found = self._fit_rows(rows, draw_seed(self.random_state))
         warn_of_empty_columns(self.n_components, found)
         return self
@@ -63,7 +63,7 @@ class _PlainSequence(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         X = check_rows(self, X, reset=False, sparse=False)
-        with blas_threads(self.n_jobs):
+        with using_threads(self.n_jobs):
             return self._padded(self._rows_at(X), X.dtype)
 
     def _fit_rows(self, X: NDArray, seed: int) -> int:
@@ -105,7 +105,9 @@ class SelectedEmbedding(_PlainSequence):
     threshold : float, default=0.3
         Smallest residual, as a share of the spread. Where too few reach it, those with the largest residuals join.
     random_state : int, RandomState or None, default=None
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Attributes
     ----------
@@ -166,10 +168,13 @@ class SequentialRegressionEmbedding(_PlainSequence):
 
     Parameters
     ----------
-    n_components, kernel, n_neighbors, random_state, n_jobs : optional
+    n_components, kernel, n_neighbors, random_state : optional
         As in :class:`SelectedEmbedding`.
     bandwidth : float, default=0.3
         Of the regression, in units of the root mean squared norm of the earlier coordinates.
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Attributes
     ----------

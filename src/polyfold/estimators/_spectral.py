@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
-from polyfold._running import blas_threads
+from polyfold._running import using_threads
 from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure, own_rows
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import as_kernel, takes_precomputed
@@ -47,7 +47,7 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         self : object
         """
-        with blas_threads(self.n_jobs):
+        with using_threads(self.n_jobs):
             rows = self._validate(X, reset=True, minimum=2)
             self._check_parameters()
             self._seeds = _draw_seeds(self.random_state)
@@ -68,7 +68,7 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         self : object
         """
-        with blas_threads(self.n_jobs):
+        with using_threads(self.n_jobs):
             first = self._builder is None
             rows = self._validate(X, reset=first, minimum=2 if first else 1)
             self._check_parameters()

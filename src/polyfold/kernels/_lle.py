@@ -38,7 +38,9 @@ class LocallyLinear(GraphKernel):
         Share of the trace added to each local Gram matrix, as in scikit-learn.
     neighbors : str or transformer, default="auto"
         As in `LaplacianEigenmaps`; "precomputed" is not possible, the weights need the points.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Notes
     -----

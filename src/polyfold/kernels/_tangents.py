@@ -79,7 +79,9 @@ class TangentAlignment(_TangentKernel):
         Dimension of the tangent spaces.
     neighbors : str or transformer, default="auto"
         As in `LaplacianEigenmaps`; "precomputed" is not possible, tangent spaces need the points.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Notes
     -----

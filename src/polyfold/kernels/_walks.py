@@ -59,7 +59,9 @@ class LaplacianEigenmaps(GraphKernel):
     neighbors : str or transformer, default="auto"
         "exact", "faiss", "pynndescent", "precomputed" (X holds distances), or an object with scikit-learn's
         `KNeighborsTransformer` interface.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Notes
     -----
@@ -141,7 +143,9 @@ class DiffusionMaps(GraphKernel):
         over the walk of t steps.
     neighbors : str or transformer, default="auto"
         As in `LaplacianEigenmaps`.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Notes
     -----

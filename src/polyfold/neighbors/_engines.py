@@ -1,15 +1,19 @@
 """Other ways to find neighbours: FAISS, PyNNDescent, given graphs and distances, any neighbours transformer."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import numba
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from polyfold._linalg import row_blocks
+from polyfold._running import in_blocks, n_threads
 from polyfold._validation import import_extra
-from polyfold.neighbors._search import SEARCHES, Exact, Frame, without_self
+from polyfold.neighbors._search import QUERIES, SEARCHES, Exact, Frame, without_self
 
 # Squares of entries up to here, and sums of many of them, are finite in single precision.
 _FAR = 2.0**55
@@ -18,14 +22,16 @@ _FAR = 2.0**55
 class _Faiss:
     """FAISS's graph index (HNSW); it holds the only copy of the rows, in single precision."""
 
-    def __init__(self, X: Any, n_jobs: int | None = None):
+    def __init__(self, X: Any):
         faiss = import_extra("faiss", "faiss")
         if sp.issparse(X):
             raise ValueError("the FAISS engine needs dense rows, got a sparse matrix; use the exact engine.")
         self.frame = Frame.of(X)
         self.index: Any = self._empty(faiss, X.shape[1])
-        for rows in row_blocks(*X.shape):
-            self.index.add(_single(self.frame.apply(X[rows])))
+        # Up to version 1.15 of FAISS, a graph that several threads build depends on which of them comes first.
+        with _openmp(faiss, n_threads() if hasattr(faiss, "hnsw_add_vertices_deterministic") else 1):
+            for rows in row_blocks(*X.shape):
+                self.index.add(_single(self.frame.apply(X[rows])))
 
     @staticmethod
     def _empty(faiss: Any, n_features: int) -> Any:
@@ -34,14 +40,19 @@ class _Faiss:
         return index
 
     def _search(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
-        self.index.hnsw.efSearch = max(48, 2 * k)
-        return self.index.search(rows, k)
+        effort = import_extra("faiss", "faiss").SearchParametersHNSW(efSearch=max(48, 2 * k))
+        return self.index.search(rows, k, params=effort)
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest rows, shape (n, k)."""
-        blocks = [self._query_block(self.frame.apply(X[rows]), k) for rows in row_blocks(*X.shape)]
-        distances, indices = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-        return distances * self.frame.scale, indices
+        distances, indices = np.empty((X.shape[0], k)), np.empty((X.shape[0], k), dtype=np.int64)
+
+        def fill(rows: slice) -> None:
+            near, indices[rows] = self._query_block(self.frame.apply(X[rows]), k)
+            distances[rows] = near * self.frame.scale
+
+        in_blocks(fill, X.shape[0], QUERIES)
+        return distances, indices
 
     def _query_block(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         far = np.abs(rows).max(axis=1) > _FAR
@@ -59,6 +70,16 @@ class _Faiss:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, index=import_extra("faiss", "faiss").deserialize_index(state["index"]))
+
+
+@contextmanager
+def _openmp(faiss: Any, count: int) -> Iterator[None]:
+    before = faiss.omp_get_max_threads()
+    try:
+        faiss.omp_set_num_threads(count)
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
 
 
 def _single(rows: NDArray) -> NDArray:
@@ -86,19 +107,21 @@ class _FaissFlat(_Faiss):
 class _PyNNDescent:
     """A graph index that also takes sparse rows; what it does not find is searched exactly."""
 
-    def __init__(self, X: Any, n_jobs: int | None = None):
+    def __init__(self, X: Any):
         pynndescent = import_extra("pynndescent", "pynndescent")
         self.frame = Frame.of(X)
         rows = self.frame.apply(X)
         self.rows = sp.csr_matrix(rows, dtype=np.float32) if sp.issparse(rows) else rows.astype(np.float32, copy=False)
         links = min(30, X.shape[0] - 1)
-        self.index = pynndescent.NNDescent(self.rows, n_neighbors=links, random_state=0, n_jobs=n_jobs)
+        # With another number of threads it builds another graph; its searches are the same.
+        self.index = pynndescent.NNDescent(self.rows, n_neighbors=links, random_state=0, n_jobs=1)
         self.index.prepare()
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest rows, shape (n, k)."""
         rows = self.frame.apply(X)
         rows = sp.csr_matrix(rows, dtype=np.float32) if sp.issparse(rows) else rows.astype(np.float32, copy=False)
+        self.index.n_jobs = min(n_threads(), numba.config.NUMBA_NUM_THREADS)
         indices, distances = self.index.query(rows, k=k)
         distances = distances.astype(np.float64)
         left = np.flatnonzero((indices < 0).any(axis=1) | ~np.isfinite(distances).all(axis=1))
@@ -114,7 +137,7 @@ class _Distances:
     the whole matrix for its size.
     """
 
-    def __init__(self, X: Any, n_jobs: int | None = None):
+    def __init__(self, X: Any):
         if X.shape[0] != X.shape[1]:
             raise ValueError(f"neighbors='precomputed' needs square distances (n, n), got shape {X.shape}.")
         self.n_samples = X.shape[0]
@@ -135,7 +158,7 @@ class _Distances:
 class _Transformer:
     """Any object with scikit-learn's `KNeighborsTransformer` interface, asked by `kneighbors` where it has that."""
 
-    def __init__(self, X: Any, n_jobs: int | None, transformer: Any):
+    def __init__(self, X: Any, transformer: Any):
         self.transformer = clone(transformer).fit(X)
 
     def of_training(self, X: Any, k: int) -> tuple[NDArray, NDArray]:

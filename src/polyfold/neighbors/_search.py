@@ -11,6 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
 from polyfold._linalg import row_blocks
+from polyfold._running import in_blocks, using_threads
 from polyfold._validation import check_choice, check_count, sum_duplicates
 
 # Searches by name; the file of each adds its own.
@@ -23,6 +24,8 @@ _TREE_COLUMNS = 15
 _FRAME_ROWS = 2001
 # Candidates beyond the neighbours asked for: the last ones may have come before others by rounding.
 _SPARE = 4
+# Rows that are searched at a time, by one thread.
+QUERIES = 2048
 # Sums of squares stay finite for entries up to 2 to this power, in single and in double precision.
 _LARGEST = {4: 55, 8: 500}
 
@@ -88,17 +91,18 @@ def find_neighbors(X: Any, n_neighbors: int, *, engine: Any = "auto", n_jobs: in
     if isinstance(engine, str):
         check_choice("neighbors", engine, ENGINES)
         engine = choose_engine(*X.shape, sparse=sp.issparse(X)) if engine == "auto" else engine
-    search = make_search(engine, X, n_jobs)
-    if hasattr(search, "of_training"):
-        return Neighborhoods(*_in_order(*search.of_training(X, k)), search)
-    return Neighborhoods(*_in_order(*without_self(*search.query(X, k + 1))), search)
+    with using_threads(n_jobs):
+        search = make_search(engine, X)
+        if hasattr(search, "of_training"):
+            return Neighborhoods(*_in_order(*search.of_training(X, k)), search)
+        return Neighborhoods(*_in_order(*without_self(*search.query(X, k + 1))), search)
 
 
-def make_search(engine: Any, X: Any, n_jobs: int | None = None) -> Any:
+def make_search(engine: Any, X: Any) -> Any:
     """Index the rows of `X` by an engine's name, or by a copy of a transformer of neighbours."""
     if isinstance(engine, str):
-        return SEARCHES[engine](X, n_jobs)
-    return SEARCHES["transformer"](X, n_jobs, engine)
+        return SEARCHES[engine](X)
+    return SEARCHES["transformer"](X, engine)
 
 
 def choose_engine(n_samples: int, n_features: int, *, sparse: bool = False, approximate: bool = True) -> str:
@@ -197,21 +201,27 @@ def _power_of_two(sizes: NDArray) -> float:
 class Exact:
     """scikit-learn's trees for few columns, its brute force for many; distances are then taken from differences."""
 
-    def __init__(self, X: Any, n_jobs: int | None = None):
+    def __init__(self, X: Any):
         if sp.issparse(X):
             X = sum_duplicates(sp.csr_array(X))
             # Beyond this share of entries the dense matrix is the smaller one, and can be moved to the origin.
             X = X.toarray() if X.nnz > 0.67 * X.shape[0] * X.shape[1] else X
         self.frame = Frame.of(X)
-        self.nearest = NearestNeighbors(n_jobs=n_jobs).fit(self.frame.apply(X))
+        self.nearest = NearestNeighbors(n_jobs=1).fit(self.frame.apply(X))
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest rows, shape (n, k)."""
-        rows = self.frame.apply(X)
         candidates = min(k + _SPARE, self.nearest.n_samples_fit_)
-        indices = self.nearest.kneighbors(rows, n_neighbors=candidates, return_distance=False)
-        distances, indices = _in_order(_paired_distances(rows, self.nearest._fit_X, indices), indices)
-        return self.frame.scale * distances[:, :k], indices[:, :k]
+        distances, indices = np.empty((X.shape[0], k)), np.empty((X.shape[0], k), dtype=np.intp)
+
+        def fill(block: slice) -> None:
+            rows = self.frame.apply(X[block])
+            found = self.nearest.kneighbors(rows, n_neighbors=candidates, return_distance=False)
+            near, found = _in_order(_paired_distances(rows, self.nearest._fit_X, found), found)
+            distances[block], indices[block] = self.frame.scale * near[:, :k], found[:, :k]
+
+        in_blocks(fill, X.shape[0], QUERIES)
+        return distances, indices
 
 
 SEARCHES["exact"] = Exact

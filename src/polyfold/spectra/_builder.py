@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from polyfold._linalg import as_dense, eigh_descending, row_blocks
-from polyfold._running import track
+from polyfold._running import threaded, track
 from polyfold.kernels import IdentityFeatures, Kernel, PointFeatures, fourier_features
 from polyfold.spectra._eigen import DenseSolver
 from polyfold.spectra._operator import spectrum_from_operator
@@ -166,16 +166,18 @@ class Moments:
         return cls(centre, np.zeros(centre.size), np.zeros((centre.size, centre.size)))
 
     def add(self, features: PointFeatures, X: Any) -> None:
-        """Add the rows of `X`, block by block."""
-        blocks = list(row_blocks(X.shape[0], features.width))
-        product = np.empty_like(self.gram)
-        for rows in track(blocks, "kernel blocks"):
+        """Add the rows of `X`, block by block: side by side, added up in their order."""
+
+        def sums(rows: slice) -> tuple[NDArray, NDArray]:
             F = as_dense(features.transform(X[rows]))
             F = np.subtract(F, self.centre, dtype=np.float64)
-            np.matmul(F.T, F, out=product)
-            self.gram += product
-            self.total += F.sum(axis=0)
-            self.count += F.shape[0]
+            return F.T @ F, F.sum(axis=0)
+
+        blocks = list(row_blocks(X.shape[0], features.width))
+        for gram, total in track(threaded(sums, blocks), "kernel blocks", total=len(blocks)):
+            self.gram += gram
+            self.total += total
+        self.count += X.shape[0]
 
     def mean(self) -> NDArray:
         """Mean of the features."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 
 from polyfold._linalg import row_blocks
-from polyfold._running import track
+from polyfold._running import threaded, track
 from polyfold.kernels import PointFeatures
 
 
@@ -70,11 +70,15 @@ class Spectrum:
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         readout, shift = readout.astype(dtype, copy=False), self.shift.astype(dtype, copy=False)
         out = np.empty((X.shape[0], readout.shape[1]), dtype=dtype)
-        blocks = list(row_blocks(X.shape[0], self.shift.shape[0], out.itemsize))
-        for rows in track(blocks, "projected blocks"):
+
+        def fill(rows: slice) -> None:
             raw = self.features.transform(X[rows])
             if sp.issparse(raw):
                 out[rows] = safe_sparse_dot(raw, readout) - shift @ readout
             else:
                 np.matmul(raw - shift, readout, out=out[rows])
+
+        blocks = list(row_blocks(X.shape[0], self.shift.shape[0], out.itemsize))
+        for _ in track(threaded(fill, blocks), "projected blocks", total=len(blocks)):
+            pass
         return out
