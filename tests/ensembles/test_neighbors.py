@@ -103,7 +103,7 @@ def test_pickle_keeps_the_index(engine, index_of, blobs):
 
 
 def test_unknown_engine_is_told(index_of):
-    with pytest.raises(ValueError, match="engine must be one of 'auto', 'sklearn', 'faiss', got 'annoy'"):
+    with pytest.raises(ValueError, match="engine must be one of 'auto', 'sklearn', 'faiss', 'hnsw', got 'annoy'"):
         index_of("annoy")
 
 
@@ -146,7 +146,7 @@ def test_modules_are_kept_once_by_point(index_of, blobs):
     index = index_of()
     modules = index.representation_.transform_modules(blobs)
     index.kneighbors(blobs, modules=[0, 3])
-    kept = [value for value in vars(index).values() if isinstance(value, np.ndarray)]
+    kept = [value for value in vars(index._search).values() if isinstance(value, np.ndarray)]
     assert [a.shape for a in kept] == [(90, 5, 3)]
     np.testing.assert_array_equal(kept[0], modules.transpose(1, 0, 2))
 

@@ -1,29 +1,33 @@
 """Retrieval on modules: the paper's rule, and a search that can stop early."""
 
-from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._validation import check_choice, check_count, keeps_state_on_failure
-from polyfold.ensembles._rerank import rerank
-from polyfold.neighbors import Search, choose_engine, make_search
+from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure
+from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch
+from polyfold.ensembles._rerank import within
+from polyfold.neighbors import choose_engine
 
-# Names of the public parameter, and the exact engines they stand for.
-ENGINES = {"sklearn": "exact", "faiss": "flat"}
+MODES = ("distance", "connectivity")
+# What a graph is tuned to where nothing else is asked for.
+RECALL = 0.95
 
 
-class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
+class ModularNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
     """Find nearest neighbours with a modular representation.
 
     By default every module gives its own nearest neighbours, and of their union those are kept that are nearest
-    on average over the modules [Reeve2018]_. With `modules` and `expand` only some modules are scanned and give
-    more candidates each: near the precision of a search in all dimensions at a fraction of its cost, and without
-    any index to build.
+    on average over the modules [Reeve2018]_. With `modules` and `expand`, or a wanted `recall`, only some modules are
+    scanned and give more candidates each: near the precision of a search in all dimensions at a fraction of its cost,
+    and without any index to build. ``engine="hnsw"`` builds one, on the first modules, and walks it.
+
+    As a transformer it gives the graph of neighbours, with the interface of scikit-learn's `KNeighborsTransformer`.
 
     Parameters
     ----------
@@ -31,16 +35,32 @@ class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
         A modular representation with `transform_modules`. A copy is fitted; wrap a fitted one in scikit-learn's
         ``FrozenEstimator`` to keep it as it is.
     n_neighbors : int, default=10
-    engine : {"auto", "sklearn", "faiss"}, default="auto"
-        What searches a module: FAISS where it is installed, else scikit-learn.
+    engine : {"auto", "sklearn", "faiss", "hnsw"}, default="auto"
+        What searches modules. The first three scan: FAISS where it is installed, else scikit-learn. "hnsw" walks a
+        graph that FAISS builds, in one thread, on the first modules; every point on the way is judged by all modules.
+    recall : float in (0, 1], default=None
+        The share of the `n_neighbors` nearest over all modules that is to be found. Modules, candidates and the width
+        of the walk are then chosen on a sample of the training points. None keeps to the paper's rule, and means 0.95
+        for "hnsw".
+    mode : {"distance", "connectivity"}, default="distance"
+        What `transform` gives: distances, each training point itself on top of its `n_neighbors`, or ones.
 
     Attributes
     ----------
     representation_ : estimator
     engine_ : str
         The engine in use.
+    recall_, recall_error_ : float
+        Estimate of the recall on points that had no part in the choice, and its standard error; only where one is
+        asked for.
+    modules_, expand_ : int
+        The choice: modules scanned as one, or linked, and candidates per module, or points in view of the walk.
     n_samples_fit_ : int
     n_features_in_ : int
+
+    Notes
+    -----
+    A graph of n points takes 128 n bytes, and a copy of the modules in single precision 4 M H n.
 
     Examples
     --------
@@ -52,16 +72,28 @@ class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
     np.int64(0)
     >>> index.kneighbors(X[:100], modules=2, expand=20, return_distance=False).shape
     (100, 3)
+    >>> index.kneighbors_graph(mode="distance").shape
+    (1797, 1797)
     """
 
-    def __init__(self, representation: Any, *, n_neighbors: int = 10, engine: str = "auto"):
+    def __init__(
+        self,
+        representation: Any,
+        *,
+        n_neighbors: int = 10,
+        engine: str = "auto",
+        recall: float | None = None,
+        mode: str = "distance",
+    ):
         self.representation = representation
         self.n_neighbors = n_neighbors
         self.engine = engine
+        self.recall = recall
+        self.mode = mode
 
     @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the representation and keep the modules of `X`.
+        """Fit the representation, keep the modules of `X`, and choose the effort where a recall is asked for.
 
         Parameters
         ----------
@@ -73,22 +105,27 @@ class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
         -------
         self : object
         """
-        check_count("n_neighbors", self.n_neighbors)
-        check_choice("engine", self.engine, ("auto", *ENGINES))
+        recall = self._check_parameters()
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         self.representation_ = clone(self.representation).fit(X, None)
-        self._modules = _by_point(self.representation_.transform_modules(X))
-        self.engine_ = self._choose_engine()
-        self._searches: dict[tuple[int, ...], Search] = {}
+        modules = _by_point(self.representation_.transform_modules(X))
+        self.engine_ = _choose_engine(self.engine, modules)
+        self._search = ModuleSearch(modules, self.engine_)
         self.n_samples_fit_ = X.shape[0]
+        for name in ("recall_", "recall_error_", "modules_", "expand_"):
+            vars(self).pop(name, None)
+        if recall is not None:
+            effort = self._search.tune(self.n_neighbors, recall)
+            self.recall_, self.recall_error_ = effort.recall, effort.error
+            self.modules_, self.expand_ = effort.modules, effort.expand
         return self
 
     def kneighbors(
         self,
-        X: Any,
+        X: Any = None,
         n_neighbors: int | None = None,
         *,
-        modules: int | Sequence[int] | None = None,
+        modules: Modules = None,
         expand: int | None = None,
         return_distance: bool = True,
     ) -> tuple[NDArray, NDArray] | NDArray:
@@ -96,16 +133,18 @@ class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
+        X : {array-like, sparse matrix} of shape (n, n_features), default=None
+            None stands for the training points, none of which is its own neighbour.
         n_neighbors : int, default=None
             None takes the value of the constructor.
         modules : int or sequence of int, default=None
-            None scans every module on its own. An integer scans the first so many as one, their distances added
-            up. A sequence names the modules that are still there: they alone are scanned, each on its own, and
-            they alone rank the candidates.
+            None searches as chosen for `recall`, else every module on its own. An integer searches the first so many
+            as one, their distances added up. A sequence names the modules that are still there: they alone are
+            scanned, each on its own, and they alone rank the candidates.
         expand : int, default=None
-            Candidates from each module scanned (an integer `modules` gives ``modules * expand`` together); None
-            takes `n_neighbors`. Candidates are ranked by the mean squared distance over the modules.
+            Candidates from each module scanned (an integer `modules` gives ``modules * expand`` together), or points
+            in view of a walk; None takes what was chosen for `recall`, else `n_neighbors`. Candidates are ranked by
+            the mean squared distance over the modules.
         return_distance : bool, default=True
 
         Returns
@@ -115,50 +154,166 @@ class ModularNeighbors(MetaEstimatorMixin, BaseEstimator):
         indices : ndarray of shape (n, n_neighbors)
         """
         check_is_fitted(self)
+        queries, own = self._queries(X)
+        k = self._check_neighbors(self.n_neighbors if n_neighbors is None else n_neighbors, own is not None)
+        if expand is not None:
+            expand = check_count("expand", expand)
+        squared, indices = self._search.query(queries, k, modules=modules, expand=expand, own=own)
+        return (np.sqrt(squared / self._search.n_ranking(modules)), indices) if return_distance else indices
+
+    def kneighbors_graph(
+        self,
+        X: Any = None,
+        n_neighbors: int | None = None,
+        mode: str = "connectivity",
+        *,
+        modules: Modules = None,
+        expand: int | None = None,
+    ) -> Any:
+        """Return the graph of the nearest training points of the rows of `X`.
+
+        Parameters
+        ----------
+        X, n_neighbors, modules, expand
+            As in `kneighbors`.
+        mode : {"connectivity", "distance"}, default="connectivity"
+            Ones, or distances; those of copies are stored zeros.
+
+        Returns
+        -------
+        graph : CSR matrix of shape (n, n_samples_fit)
+        """
+        check_choice("mode", mode, MODES)
+        distances, indices = self.kneighbors(X, n_neighbors, modules=modules, expand=expand)
+        return _graph(np.full(len(indices), indices.shape[1]), distances, indices, self.n_samples_fit_, mode)
+
+    def radius_neighbors(
+        self, X: Any = None, radius: float | None = None, *, return_distance: bool = True, sort_results: bool = False
+    ) -> tuple[NDArray, NDArray] | NDArray:
+        """Return all training points within a radius of the rows of `X`, exactly whatever the engine.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features), default=None
+            None stands for the training points, none of which is its own neighbour.
+        radius : float
+            In the unit of the distances of `kneighbors`.
+        return_distance : bool, default=True
+        sort_results : bool, default=False
+            Whether the nearest come first; otherwise points come by index.
+
+        Returns
+        -------
+        distances : ndarray of shape (n,) of arrays
+            Only where `return_distance`.
+        indices : ndarray of shape (n,) of arrays
+        """
+        counts, distances, indices = self._within(X, radius)
+        if sort_results:
+            order = np.lexsort((indices, distances, np.repeat(np.arange(len(counts)), counts)))
+            distances, indices = distances[order], indices[order]
+        ends = np.cumsum(counts)
+        return (_pieces(distances, ends), _pieces(indices, ends)) if return_distance else _pieces(indices, ends)
+
+    def radius_neighbors_graph(self, X: Any = None, radius: float | None = None, mode: str = "connectivity") -> Any:
+        """Return the graph of all training points within a radius of the rows of `X`.
+
+        Parameters
+        ----------
+        X, radius
+            As in `radius_neighbors`.
+        mode : {"connectivity", "distance"}, default="connectivity"
+
+        Returns
+        -------
+        graph : CSR matrix of shape (n, n_samples_fit)
+        """
+        check_choice("mode", mode, MODES)
+        return _graph(*self._within(X, radius), self.n_samples_fit_, mode)
+
+    def transform(self, X: Any) -> Any:
+        """Return the graph of the nearest training points, with one more for the point itself among distances.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+
+        Returns
+        -------
+        graph : CSR matrix of shape (n, n_samples_fit)
+        """
+        check_is_fitted(self)
+        return self.kneighbors_graph(X, self._n_entries(), self.mode)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and return the graph of the training points, in which each is at its own place.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        graph : CSR matrix of shape (n_samples, n_samples)
+        """
+        n = self.fit(X).n_samples_fit_
+        own = np.arange(n)[:, None]
+        others = self._check_neighbors(self._n_entries(), own=False) - 1
+        distances, indices = self.kneighbors(None, others) if others else (np.empty((n, 0)), np.empty((n, 0), int))
+        entries = (np.hstack([0.0 * own, distances]), np.hstack([own, indices]))
+        return _graph(np.full(n, others + 1), *entries, n, self.mode)
+
+    def _within(self, X: Any, radius: float | None) -> tuple[NDArray, NDArray, NDArray]:
+        check_is_fitted(self)
+        radius = check_real("radius", radius, minimum=0, hint="it has the unit of the distances of kneighbors")
+        queries, own = self._queries(X)
+        return within(queries, self._search.modules, radius, own)
+
+    def _queries(self, X: Any) -> tuple[NDArray, NDArray | None]:
+        """Modules of the rows, and the numbers of training points among themselves."""
+        modules = self._search.modules
+        if X is None:
+            return modules, np.arange(len(modules))
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        k = self._check_neighbors(self.n_neighbors if n_neighbors is None else n_neighbors)
-        expand = max(k, check_count("expand", k if expand is None else expand))
-        queries = _by_point(self.representation_.transform_modules(X)).astype(self._modules.dtype, copy=False)
-        scans, ranking = self._plan(modules)
-        found = [self._scan(scan, queries, expand) for scan in scans]
-        squared, indices = rerank(queries, self._modules, np.array(ranking), np.hstack(found), k)
-        return (np.sqrt(squared / len(ranking)), indices) if return_distance else indices
+        return _by_point(self.representation_.transform_modules(X)).astype(modules.dtype, copy=False), None
 
-    def _plan(self, modules: int | Sequence[int] | None) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
-        """Return the groups of modules scanned as one, and the modules that rank the candidates."""
-        M = self._modules.shape[1]
-        every = tuple(range(M))
-        if modules is None:
-            return [(m,) for m in every], every
-        if not isinstance(modules, Iterable):
-            return [every[: check_count("modules", modules, maximum=M)]], every
-        chosen = tuple(check_count("modules", m, minimum=0, maximum=M - 1) for m in modules)
-        if not chosen or len(set(chosen)) < len(chosen):
-            raise ValueError(f"modules must name at least one module and none twice, got {list(modules)!r}.")
-        return [(m,) for m in chosen], chosen
+    def _check_parameters(self) -> float | None:
+        """Return the recall to be reached."""
+        check_count("n_neighbors", self.n_neighbors)
+        check_choice("engine", self.engine, ("auto", *ENGINES))
+        check_choice("mode", self.mode, MODES)
+        if self.engine == "hnsw":
+            import_extra("faiss", "faiss")
+        if self.recall is None:
+            return RECALL if self.engine == "hnsw" else None
+        return check_real("recall", self.recall, minimum=0, maximum=1, open_minimum=True)
 
-    def _scan(self, scan: tuple[int, ...], queries: NDArray, expand: int) -> NDArray:
-        if scan not in self._searches:
-            self._searches[scan] = make_search(ENGINES[self.engine_], _columns(self._modules, scan))
-        k = min(expand * len(scan), self.n_samples_fit_)
-        return self._searches[scan].query(_columns(queries, scan), k)[1]
+    def _check_neighbors(self, k: int, own: bool) -> int:
+        most = self.n_samples_fit_ - own
+        hint = "a training point has no more others" if own else "it cannot be more than the rows of the fitted data"
+        return check_count("n_neighbors", k, maximum=most, hint=hint)
 
-    def _choose_engine(self) -> str:
-        if self.engine != "auto":
-            return self.engine
-        n, _, H = self._modules.shape
-        chosen = choose_engine(n, H, approximate=False)
-        return next(name for name, engine in ENGINES.items() if engine == chosen)
+    def _n_entries(self) -> int:
+        return self.n_neighbors + (self.mode == "distance")
 
-    def _check_neighbors(self, k: int) -> int:
-        return check_count(
-            "n_neighbors", k, maximum=self.n_samples_fit_, hint="it cannot be more than the rows of the fitted data"
-        )
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_samples_fit_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.representation).input_tags  # folds are cut as the representation needs
+        tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _choose_engine(engine: str, modules: NDArray) -> str:
+    if engine != "auto":
+        return engine
+    chosen = choose_engine(modules.shape[0], modules.shape[2], approximate=False)
+    return next(name for name, scan in ENGINES.items() if scan == chosen)
 
 
 def _by_point(modules: NDArray) -> NDArray:
@@ -166,7 +321,13 @@ def _by_point(modules: NDArray) -> NDArray:
     return np.ascontiguousarray(modules.transpose(1, 0, 2))
 
 
-def _columns(modules: NDArray, scan: tuple[int, ...]) -> NDArray:
-    """Neighbouring modules of (n, M, H) as one matrix: a view for one module."""
-    part = modules[:, scan[0] : scan[-1] + 1]
-    return part[:, 0] if len(scan) == 1 else part.reshape(len(part), -1)
+def _graph(counts: NDArray, distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> Any:
+    pointers = np.concatenate([[0], np.cumsum(counts)])
+    data = distances.ravel() if mode == "distance" else np.ones(indices.size)
+    return sp.csr_matrix((data, indices.ravel(), pointers), shape=(len(counts), n_columns))
+
+
+def _pieces(values: NDArray, ends: NDArray) -> NDArray:
+    pieces = np.empty(len(ends), dtype=object)
+    pieces[:] = np.split(values, ends[:-1])
+    return pieces

@@ -2,10 +2,12 @@
 
 from polyfold.neighbors._distinct import distinct_rows
 from polyfold.neighbors._engines import sorted_lists, with_own_zeros
+from polyfold.neighbors._links import Links
 from polyfold.neighbors._principal import PrincipalIndex, Screen, list_recall, principal_screen, unit_rows
 from polyfold.neighbors._search import Neighborhoods, Search, choose_engine, find_neighbors, make_search
 
 __all__ = [
+    "Links",
     "Neighborhoods",
     "PrincipalIndex",
     "Screen",

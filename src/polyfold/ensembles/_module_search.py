@@ -1,0 +1,150 @@
+"""Search among modules: some are scanned, or a graph on them is walked; all of them rank what was found."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyfold._linalg import row_blocks
+from polyfold._validation import check_count
+from polyfold.ensembles._effort import Effort, Sample, graph_modules, scan_effort, walk_effort, walk_factor
+from polyfold.ensembles._rerank import rerank
+from polyfold.neighbors import Links, Search, make_search
+
+# Names of the public parameter, and what scans modules then.
+ENGINES = {"sklearn": "exact", "faiss": "flat", "hnsw": "flat"}
+# Modules to search: all, the first so many as one, or those that are named.
+Modules = int | Sequence[int] | None
+
+
+class ModuleSearch:
+    """The modules (n, M, H) of points, and ways to search them.
+
+    Parameters
+    ----------
+    modules : ndarray of shape (n, M, H)
+    engine : {"sklearn", "faiss", "hnsw"}
+    """
+
+    def __init__(self, modules: NDArray, engine: str):
+        self.modules = modules
+        self.engine = engine
+        self.effort: Effort | None = None
+        self.n_tuned = 0
+        self._scans: dict[tuple[int, ...], Search] = {}
+        self._graphs: dict[int, Links] = {}
+
+    def tune(self, k: int, recall: float) -> Effort:
+        """Choose the least effort for a wanted recall of k neighbours."""
+        n, M, _ = self.modules.shape
+        k = min(k, n - 1)
+        if k == 0:
+            self.effort, self.n_tuned = Effort(M, 1, 1.0, 0.0), 1
+            return self.effort
+        sample = Sample.of(self.modules, k, self._scan_sample)
+        if self.engine == "hnsw":
+            g = graph_modules(sample, recall, self._scan_sample)
+            factor = walk_factor(sample, g)
+            effort = walk_effort(sample, g, factor, recall, lambda points, beam: self._walk(points, k, g, beam, factor))
+        else:
+            effort = scan_effort(sample, recall, self._scan_sample)
+        # What only the choice has needed.
+        self._scans = {}
+        self.effort, self.n_tuned = effort, k
+        return effort
+
+    def query(
+        self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, own: NDArray | None = None
+    ) -> tuple[NDArray, NDArray]:
+        """Return squared distances over the modules that rank, summed, and indices: (n, k); never a row's `own` one."""
+        scans, ranking = self._plan(modules)
+        width = Q.shape[1] * Q.shape[2] + 8 * len(scans) * (expand or k)
+        parts = [
+            self._query_block(Q[rows], k, scans, ranking, expand, None if own is None else own[rows])
+            for rows in row_blocks(len(Q), width)
+        ]
+        distances, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return distances, indices
+
+    def n_ranking(self, modules: Modules) -> int:
+        """Return how many modules rank."""
+        return len(self._plan(modules)[1])
+
+    def _query_block(
+        self, Q: NDArray, k: int, scans: Any, ranking: NDArray, expand: int | None, own: NDArray | None
+    ) -> tuple[NDArray, NDArray]:
+        spare = 0 if own is None else 1
+        if self.engine == "hnsw" and isinstance(scans, int):
+            found = self._walk_queries(Q, k, scans, expand, own)
+        else:
+            groups = [tuple(range(scans))] if isinstance(scans, int) else scans
+            found = np.hstack([self._scan(g, Q, spare + max(k, len(g) * self._expand(k, expand))) for g in groups])
+        distances, indices = rerank(Q, self.modules, ranking, found, k, own)
+        # Copies can cut a graph: what is not answered is scanned.
+        left = np.flatnonzero(indices[:, -1] < 0)
+        if len(left):
+            found = self._scan(tuple(ranking.tolist()), Q[left], k + spare)
+            hidden = None if own is None else own[left]
+            distances[left], indices[left] = rerank(Q[left], self.modules, ranking, found, k, hidden)
+        return distances, indices
+
+    def _plan(self, modules: Modules) -> tuple[Any, NDArray]:
+        """Return the number of modules searched as one, or groups to scan, and the modules that rank."""
+        M = self.modules.shape[1]
+        if modules is None:
+            if self.effort is not None:
+                return self.effort.modules, np.arange(M)
+            return [(m,) for m in range(M)], np.arange(M)
+        if not isinstance(modules, Iterable):
+            return check_count("modules", modules, maximum=M), np.arange(M)
+        chosen = [check_count("modules", m, minimum=0, maximum=M - 1) for m in modules]
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise ValueError(f"modules must name at least one module and none twice, got {list(modules)!r}.")
+        return [(m,) for m in chosen], np.array(chosen)
+
+    def _expand(self, k: int, expand: int | None) -> int:
+        """Return candidates per module, or points in view of a walk: as given, as chosen for k, or k."""
+        if expand is not None:
+            return expand
+        return k if self.effort is None else -(-self.effort.expand * k // self.n_tuned)
+
+    def _scan(self, group: tuple[int, ...], Q: NDArray, count: int) -> NDArray:
+        if group not in self._scans:
+            self._scans[group] = make_search(ENGINES[self.engine], _columns(self.modules, group))
+        return self._scans[group].query(_columns(Q, group), min(count, len(self.modules)))[1]
+
+    def _scan_sample(self, points: NDArray, g: int, count: int) -> NDArray:
+        """Candidates of training points, without each itself: (s, count)."""
+        found = self._scan(tuple(range(g)), self.modules[points], count + 1)
+        own = found == points[:, None]
+        own[~own.any(axis=1), -1] = True
+        return found[~(own & (np.cumsum(own, axis=1) == 1))].reshape(len(points), -1)
+
+    def _walk_queries(self, Q: NDArray, k: int, g: int, expand: int | None, own: NDArray | None) -> NDArray:
+        factor = self.effort.factor if self.effort is not None and self.effort.modules == g else 1.0
+        beam = self._expand(k, expand)
+        return self._graph(g).query(_flat(Q), k, beam=beam, factor=factor, begins=own, hidden=own)
+
+    def _walk(self, points: NDArray, k: int, g: int, beam: int, factor: float) -> NDArray:
+        """Walk to training points as if they were new."""
+        return self._graph(g).query(_flat(self.modules[points]), k, beam=beam, factor=factor, hidden=points)
+
+    def _graph(self, g: int) -> Links:
+        if g not in self._graphs:
+            self._graphs[g] = Links(_flat(self.modules), g * self.modules.shape[2])
+        return self._graphs[g]
+
+
+def _flat(modules: NDArray) -> NDArray:
+    """Modules (n, M, H) side by side, (n, M H)."""
+    return modules.reshape(len(modules), -1)
+
+
+def _columns(modules: NDArray, group: tuple[int, ...]) -> NDArray:
+    """Modules of (n, M, H) as one matrix: a view for neighbouring ones."""
+    if len(group) == 1:
+        return modules[:, group[0]]
+    first, last = group[0], group[-1] + 1
+    part = modules[:, first:last] if group == tuple(range(first, last)) else modules[:, list(group)]
+    return part.reshape(len(part), -1)
