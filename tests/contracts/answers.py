@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from polyfold.exceptions import DegenerateDataWarning, GraphWarning
@@ -32,7 +33,11 @@ def answers(model, given, names=None):
     """Return all that a fitted model says about points, by name; `names` replaces row numbers of neighbours."""
     found = {}
     if hasattr(model, "transform"):
-        found["coordinates"] = np.asarray(model.transform(given))
+        output = model.transform(given)
+        if sp.issparse(output):
+            found["graph"] = _renamed(output.toarray(), names)
+        else:
+            found["coordinates"] = np.asarray(output)
     if hasattr(model, "predict_proba"):
         found["probabilities"] = model.predict_proba(given)
     elif hasattr(model, "predict"):
@@ -43,6 +48,15 @@ def answers(model, given, names=None):
         found["indices"] = indices if names is None else np.asarray(names)[indices]
     assert found, f"{model!r} has nothing to say"
     return found
+
+
+def _renamed(graph, names):
+    """Return the graph with the column of every training point at the place of its name."""
+    if names is None:
+        return graph
+    out = np.empty_like(graph)
+    out[:, names] = graph
+    return out
 
 
 def same_signs(Z, reference):
@@ -71,7 +85,7 @@ def assert_same(found, expected, precision, factor=1.0):
         if np.issubdtype(reference.dtype, np.integer):
             np.testing.assert_array_equal(value, reference, err_msg=name)
             continue
-        if name in ("coordinates", "distances"):
+        if name in ("coordinates", "distances", "graph"):
             value = value.astype(np.float64) / factor
         if name == "coordinates" and value.shape == reference.shape:
             value = same_signs(value, reference)
@@ -87,7 +101,7 @@ def assert_finite(found):
 def assert_copies_agree(found, copies, precision):
     """Assert that rows which stand `copies` times one after the other have one answer."""
     for name, value in found.items():
-        if name == "indices":  # of two copies either may be the neighbour
+        if name in ("indices", "graph"):  # of two copies either may be the neighbour
             continue
         groups = np.asarray(value, dtype=np.float64).reshape(-1, copies, *value.shape[1:])
         assert_close(groups, np.broadcast_to(groups[:, :1], groups.shape), precision)

@@ -28,6 +28,8 @@ _MISSED = 0.1
 
 # Indices (n, c) of the candidates that so many modules, scanned as one, find for sample points.
 Scan = Callable[[NDArray, int, int], NDArray]
+# Indices (n, k) that a walk finds for sample points with so many in view.
+Walk = Callable[[NDArray, int], NDArray]
 
 
 @dataclass(frozen=True)
@@ -122,9 +124,7 @@ def walk_factor(sample: Sample, g: int) -> float:
     return float(1 / largest) if largest > 0 else 1.0
 
 
-def walk_effort(
-    sample: Sample, g: int, factor: float, wanted: float, walk: Callable[[NDArray, int], NDArray]
-) -> Effort:
+def walk_effort(sample: Sample, g: int, factor: float, wanted: float, walk: Walk) -> Effort:
     """Return the narrowest walk whose recall is surely the wanted one; `walk` takes points and the width."""
     chooser, judge = sample.halves()
     beams = _counts(sample.n_neighbors, WIDER, len(sample.modules))

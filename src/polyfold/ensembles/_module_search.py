@@ -14,6 +14,8 @@ from polyfold.neighbors import Links, Search, make_search
 
 # Names of the public parameter, and what scans modules then.
 ENGINES = {"sklearn": "exact", "faiss": "flat", "hnsw": "flat"}
+# Fewer points than these are scanned as quickly as walked to, and exactly.
+FEW = 1000
 # Modules to search: all, the first so many as one, or those that are named.
 Modules = int | Sequence[int] | None
 
@@ -39,7 +41,7 @@ class ModuleSearch:
         """Choose the least effort for a wanted recall of k neighbours."""
         n, M, _ = self.modules.shape
         k = min(k, n - 1)
-        if k == 0:
+        if k == 0 or (self.engine == "hnsw" and not self._is_walked()):
             self.effort, self.n_tuned = Effort(M, 1, 1.0, 0.0), 1
             return self.effort
         sample = Sample.of(self.modules, k, self._scan_sample)
@@ -59,7 +61,7 @@ class ModuleSearch:
     ) -> tuple[NDArray, NDArray]:
         """Return squared distances over the modules that rank, summed, and indices: (n, k); never a row's `own` one."""
         scans, ranking = self._plan(modules)
-        width = Q.shape[1] * Q.shape[2] + 8 * len(scans) * (expand or k)
+        width = Q.shape[1] * (Q.shape[2] + (expand or k))
         parts = [
             self._query_block(Q[rows], k, scans, ranking, expand, None if own is None else own[rows])
             for rows in row_blocks(len(Q), width)
@@ -75,11 +77,12 @@ class ModuleSearch:
         self, Q: NDArray, k: int, scans: Any, ranking: NDArray, expand: int | None, own: NDArray | None
     ) -> tuple[NDArray, NDArray]:
         spare = 0 if own is None else 1
-        if self.engine == "hnsw" and isinstance(scans, int):
-            found = self._walk_queries(Q, k, scans, expand, own)
+        if not isinstance(scans, int):
+            found = np.hstack([self._scan(group, Q, spare + max(k, expand or k)) for group in scans])
+        elif self._is_walked():
+            found = self._walk_queries(Q, k, scans, self._expand(k, expand), own)
         else:
-            groups = [tuple(range(scans))] if isinstance(scans, int) else scans
-            found = np.hstack([self._scan(g, Q, spare + max(k, len(g) * self._expand(k, expand))) for g in groups])
+            found = self._scan(tuple(range(scans)), Q, spare + max(k, scans * self._expand(k, expand)))
         distances, indices = rerank(Q, self.modules, ranking, found, k, own)
         # Copies can cut a graph: what is not answered is scanned.
         left = np.flatnonzero(indices[:, -1] < 0)
@@ -103,6 +106,9 @@ class ModuleSearch:
             raise ValueError(f"modules must name at least one module and none twice, got {list(modules)!r}.")
         return [(m,) for m in chosen], np.array(chosen)
 
+    def _is_walked(self) -> bool:
+        return self.engine == "hnsw" and len(self.modules) >= FEW
+
     def _expand(self, k: int, expand: int | None) -> int:
         """Return candidates per module, or points in view of a walk: as given, as chosen for k, or k."""
         if expand is not None:
@@ -121,9 +127,8 @@ class ModuleSearch:
         own[~own.any(axis=1), -1] = True
         return found[~(own & (np.cumsum(own, axis=1) == 1))].reshape(len(points), -1)
 
-    def _walk_queries(self, Q: NDArray, k: int, g: int, expand: int | None, own: NDArray | None) -> NDArray:
+    def _walk_queries(self, Q: NDArray, k: int, g: int, beam: int, own: NDArray | None) -> NDArray:
         factor = self.effort.factor if self.effort is not None and self.effort.modules == g else 1.0
-        beam = self._expand(k, expand)
         return self._graph(g).query(_flat(Q), k, beam=beam, factor=factor, begins=own, hidden=own)
 
     def _walk(self, points: NDArray, k: int, g: int, beam: int, factor: float) -> NDArray:

@@ -3,13 +3,13 @@
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure
+from polyfold.ensembles._graphs import pieces, sparse_graph
 from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch
 from polyfold.ensembles._rerank import within
 from polyfold.neighbors import choose_engine
@@ -185,7 +185,7 @@ class ModularNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEs
         """
         check_choice("mode", mode, MODES)
         distances, indices = self.kneighbors(X, n_neighbors, modules=modules, expand=expand)
-        return _graph(np.full(len(indices), indices.shape[1]), distances, indices, self.n_samples_fit_, mode)
+        return sparse_graph(np.full(len(indices), indices.shape[1]), distances, indices, self.n_samples_fit_, mode)
 
     def radius_neighbors(
         self, X: Any = None, radius: float | None = None, *, return_distance: bool = True, sort_results: bool = False
@@ -213,7 +213,7 @@ class ModularNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEs
             order = np.lexsort((indices, distances, np.repeat(np.arange(len(counts)), counts)))
             distances, indices = distances[order], indices[order]
         ends = np.cumsum(counts)
-        return (_pieces(distances, ends), _pieces(indices, ends)) if return_distance else _pieces(indices, ends)
+        return (pieces(distances, ends), pieces(indices, ends)) if return_distance else pieces(indices, ends)
 
     def radius_neighbors_graph(self, X: Any = None, radius: float | None = None, mode: str = "connectivity") -> Any:
         """Return the graph of all training points within a radius of the rows of `X`.
@@ -229,7 +229,7 @@ class ModularNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEs
         graph : CSR matrix of shape (n, n_samples_fit)
         """
         check_choice("mode", mode, MODES)
-        return _graph(*self._within(X, radius), self.n_samples_fit_, mode)
+        return sparse_graph(*self._within(X, radius), self.n_samples_fit_, mode)
 
     def transform(self, X: Any) -> Any:
         """Return the graph of the nearest training points, with one more for the point itself among distances.
@@ -263,7 +263,7 @@ class ModularNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEs
         others = self._check_neighbors(self._n_entries(), own=False) - 1
         distances, indices = self.kneighbors(None, others) if others else (np.empty((n, 0)), np.empty((n, 0), int))
         entries = (np.hstack([0.0 * own, distances]), np.hstack([own, indices]))
-        return _graph(np.full(n, others + 1), *entries, n, self.mode)
+        return sparse_graph(np.full(n, others + 1), *entries, n, self.mode)
 
     def _within(self, X: Any, radius: float | None) -> tuple[NDArray, NDArray, NDArray]:
         check_is_fitted(self)
@@ -319,15 +319,3 @@ def _choose_engine(engine: str, modules: NDArray) -> str:
 def _by_point(modules: NDArray) -> NDArray:
     """Modules (M, n, H) as (n, M, H), a point's modules side by side; a view where they come from one."""
     return np.ascontiguousarray(modules.transpose(1, 0, 2))
-
-
-def _graph(counts: NDArray, distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> Any:
-    pointers = np.concatenate([[0], np.cumsum(counts)])
-    data = distances.ravel() if mode == "distance" else np.ones(indices.size)
-    return sp.csr_matrix((data, indices.ravel(), pointers), shape=(len(counts), n_columns))
-
-
-def _pieces(values: NDArray, ends: NDArray) -> NDArray:
-    pieces = np.empty(len(ends), dtype=object)
-    pieces[:] = np.split(values, ends[:-1])
-    return pieces

@@ -110,7 +110,7 @@ def _keep_nearest(Q, Z, modules, candidates, hidden, distances, indices):  # pra
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def _all_within(Q, Z, radius, hidden):  # pragma: no cover - compiled
-    """Counts, distances and indices of the rows within the radius of every query."""
+    """Collect counts, distances and indices of the rows within the radius of every query."""
     counts = np.zeros(len(Q), dtype=np.int64)
     distances, indices = np.empty(1024), np.empty(1024, dtype=np.int64)
     M, size = Q.shape[1], 0

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from polyfold._running import threaded
 from polyfold._validation import import_extra
+from polyfold.neighbors._engines import _FAR, _single
 from polyfold.neighbors._search import Frame
 from polyfold.neighbors._walk import walk
 
@@ -34,7 +35,7 @@ class Links:
     def __init__(self, X: NDArray, width: int):
         faiss = import_extra("faiss", "faiss")
         self.frame = Frame.of(X)
-        self.rows = np.ascontiguousarray(self.frame.apply(X), dtype=np.float32)
+        self.rows = _single(self.frame.apply(X))
         self.width = width
         index = faiss.IndexHNSWFlat(width, LINKS)
         index.hnsw.efConstruction = EFFORT
@@ -53,7 +54,7 @@ class Links:
         begins: NDArray | None = None,
         hidden: NDArray | None = None,
     ) -> NDArray:
-        """Return the indices of the nearest rows found, nearest first, -1 where there are fewer: (n, k).
+        """Return the indices of the nearest rows found, nearest first, -1 where there are none: (n, k).
 
         Parameters
         ----------
@@ -68,7 +69,9 @@ class Links:
         hidden : ndarray of shape (n,), optional
             Rows that are not to be found.
         """
-        queries = np.ascontiguousarray(self.frame.apply(X), dtype=np.float32)
+        queries = self.frame.apply(X)
+        far = np.abs(queries).max(axis=1) > _FAR  # beyond what single precision can square
+        queries = np.where(far[:, None], 0, queries).astype(np.float32)
         out = np.empty((len(queries), k), dtype=np.int64)
         none = np.full(len(queries), -1)
         begins, hidden = none if begins is None else begins, none if hidden is None else hidden
@@ -81,6 +84,7 @@ class Links:
 
         for _ in threaded(fill, range(0, len(queries), _BLOCK), None):
             pass
+        out[far] = -1
         return out
 
 

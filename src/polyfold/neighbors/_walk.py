@@ -1,7 +1,7 @@
 """The compiled walk along a graph of links, judged by distances whose first columns tell most of them apart.
 
-A point of the graph is looked at in two steps. Its squared distance in the first columns, times a factor, is an estimate
-from below that is seldom above the whole one; only where it is among the best so far the other columns are read.
+A point of the graph is looked at in two steps. Its squared distance in the first columns, times a factor, is seldom
+above the whole one; only where it is among the best so far the other columns are read.
 """
 
 import numpy as np

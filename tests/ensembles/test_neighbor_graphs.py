@@ -1,0 +1,193 @@
+import importlib.util
+
+import numpy as np
+import pytest
+from sklearn.cluster import DBSCAN, HDBSCAN, SpectralClustering
+from sklearn.manifold import Isomap
+from sklearn.metrics import adjusted_rand_score, homogeneity_score
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import polyfold as pf
+from polyfold.ensembles._rerank import within
+
+FAISS = pytest.mark.skipif(importlib.util.find_spec("faiss") is None, reason="needs the extra faiss")
+ENGINES = ["sklearn", pytest.param("faiss", marks=FAISS), pytest.param("hnsw", marks=FAISS)]
+NUMBERS = np.repeat(np.arange(3), 30)
+
+
+def new_index(engine="sklearn", **parameters):
+    parameters = {"n_neighbors": 4, **parameters}
+    return pf.ModularNeighbors(pf.ModularKernelPCA(5, 3, diversity=0.99, random_state=0), engine=engine, **parameters)
+
+
+def composite(index):
+    """A search in all modules side by side, in the unit of the index."""
+    Z = index._search.modules
+    Z = Z.reshape(len(Z), -1) / Z.shape[1] ** 0.5
+    return NearestNeighbors(n_neighbors=4, algorithm="brute").fit(Z), Z
+
+
+@pytest.fixture
+def groups(blobs):
+    """The blobs, pulled apart."""
+    return blobs + 8.0 * np.eye(3, 5)[NUMBERS]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_training_points_are_not_their_own_neighbours(engine, blobs):
+    index = new_index(engine).fit(blobs)
+    distances, indices = index.kneighbors(expand=90)
+    expected = composite(index)[0].kneighbors()
+    np.testing.assert_array_equal(indices, expected[1])
+    np.testing.assert_allclose(distances, expected[0], atol=1e-6)
+
+
+def test_copies_are_neighbours_of_each_other_and_not_of_themselves(blobs):
+    index = new_index(n_neighbors=2).fit(np.repeat(blobs, 3, axis=0))
+    distances, indices = index.kneighbors()
+    own = np.arange(270)
+    np.testing.assert_array_equal(
+        np.sort(np.column_stack([indices, own]), axis=1), own.reshape(-1, 3).repeat(3, axis=0)
+    )
+    np.testing.assert_allclose(distances, 0, atol=1e-6)
+
+
+def test_all_others_can_be_asked_for_and_no_more(blobs):
+    index = new_index().fit(blobs)
+    assert index.kneighbors(n_neighbors=89, return_distance=False).shape == (90, 89)
+    with pytest.raises(ValueError, match=r"n_neighbors must be .* <= 89, got 90; a training point has no more others"):
+        index.kneighbors(n_neighbors=90)
+
+
+@pytest.mark.parametrize("X", [None, "rows"])
+@pytest.mark.parametrize("mode", ["distance", "connectivity"])
+def test_the_graph_holds_the_neighbours(X, mode, blobs):
+    index = new_index().fit(blobs)
+    rows = None if X is None else blobs[:7]
+    distances, indices = index.kneighbors(rows)
+    graph = index.kneighbors_graph(rows, mode=mode)
+    assert graph.shape == (len(indices), 90)
+    np.testing.assert_array_equal(graph.indices.reshape(indices.shape), indices)
+    expected = distances if mode == "distance" else np.ones_like(distances)
+    np.testing.assert_array_equal(graph.data.reshape(indices.shape), expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("X", [None, "rows"])
+def test_all_points_within_a_radius_are_found_whatever_the_engine(engine, X, blobs):
+    index = new_index(engine).fit(blobs)
+    searched, Z = composite(index)
+    radius = float(np.median(searched.kneighbors()[0]))
+    rows, expected = (
+        (None, searched.radius_neighbors(radius=radius))
+        if X is None
+        else (
+            blobs[:7],
+            searched.radius_neighbors(Z[:7], radius=radius),
+        )
+    )
+    distances, indices = index.radius_neighbors(rows, radius, sort_results=True)
+    assert len(indices) == len(expected[1])
+    for i, found in enumerate(indices):
+        order = np.argsort(expected[0][i])
+        np.testing.assert_array_equal(found, expected[1][i][order])
+        np.testing.assert_allclose(distances[i], expected[0][i][order], atol=1e-6)
+    graph = index.radius_neighbors_graph(rows, radius, mode="distance")
+    assert graph.shape == (len(indices), 90)
+    np.testing.assert_array_equal(np.diff(graph.indptr), [len(found) for found in indices])
+    np.testing.assert_allclose(np.sort(graph[3].data), distances[3])
+
+
+def test_a_radius_of_nothing_finds_copies_only(blobs):
+    found = new_index().fit(np.vstack([blobs, blobs[:1]])).radius_neighbors(radius=1e-9, return_distance=False)
+    assert [list(f) for f in found] == [[90], *[[]] * 89, [0]]
+
+
+def test_more_are_within_than_there_was_room_for(rng):
+    Z = rng.standard_normal((700, 3, 2))
+    counts, distances, indices = within(Z[:5], Z, 100.0)
+    assert list(counts) == [700] * 5
+    np.testing.assert_array_equal(indices.reshape(5, 700), np.tile(np.arange(700), (5, 1)))
+    expected = np.sqrt(((Z[:5, None] - Z) ** 2).sum(axis=3).mean(axis=2))
+    np.testing.assert_allclose(distances.reshape(5, 700), expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda index: index.radius_neighbors(), TypeError, "radius must be a number >= 0, got None; it has the unit"),
+        (lambda index: index.radius_neighbors(radius=-1.0), ValueError, "radius must be a number >= 0, got -1.0"),
+        (lambda index: index.kneighbors_graph(mode="weights"), ValueError, "mode must be one of 'distance'"),
+        (lambda index: index.radius_neighbors_graph(radius=1.0, mode="x"), ValueError, "mode must be one of"),
+        (lambda index: index.set_params(mode="x").fit(np.eye(5)), ValueError, "mode must be one of"),
+    ],
+)
+def test_bad_arguments_are_named(call, error, message, blobs):
+    with pytest.raises(error, match=message):
+        call(new_index().fit(blobs))
+
+
+@pytest.mark.parametrize("mode", ["distance", "connectivity"])
+def test_fitting_and_transforming_in_one_is_the_same(mode, blobs):
+    index = new_index(mode=mode)
+    at_once = index.fit_transform(blobs)
+    later = index.transform(blobs)
+    np.testing.assert_array_equal(np.diff(at_once.indptr), 5 if mode == "distance" else 4)
+    np.testing.assert_allclose(at_once.toarray(), later.toarray(), atol=1e-6)
+    np.testing.assert_array_equal(at_once.indices.reshape(90, -1)[:, 0], np.arange(90))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+class TestConsumers:
+    """What takes a graph of neighbours runs on ours."""
+
+    def test_neighbour_classifier(self, engine, groups):
+        model = make_pipeline(new_index(engine), KNeighborsClassifier(3, metric="precomputed"))
+        assert model.fit(groups[::2], NUMBERS[::2]).score(groups[1::2], NUMBERS[1::2]) == 1
+
+    def test_dbscan(self, engine, groups):
+        index = new_index(engine, n_neighbors=6)
+        eps = 2 * float(np.median(index.fit(groups).kneighbors()[0]))
+        labels = make_pipeline(index, DBSCAN(eps=eps, min_samples=3, metric="precomputed")).fit_predict(groups)
+        kept = labels >= 0
+        assert kept.mean() > 0.8
+        assert homogeneity_score(NUMBERS[kept], labels[kept]) == 1
+
+    def test_hdbscan_of_the_symmetric_graph(self, engine, groups):
+        symmetric = FunctionTransformer(lambda graph: graph.maximum(graph.T), accept_sparse=True)
+        model = make_pipeline(new_index(engine, n_neighbors=45), symmetric, HDBSCAN(metric="precomputed", copy=True))
+        labels = model.fit_predict(groups)
+        kept = labels >= 0
+        assert kept.mean() > 0.8
+        assert adjusted_rand_score(NUMBERS[kept], labels[kept]) > 0.9
+
+    def test_spectral_clustering(self, engine, groups):
+        index = new_index(engine, n_neighbors=45)
+        last = SpectralClustering(3, affinity="precomputed_nearest_neighbors", n_neighbors=40, random_state=0)
+        labels = make_pipeline(index, last).fit_predict(groups)
+        assert adjusted_rand_score(NUMBERS, labels) == 1
+
+    def test_isomap(self, engine, groups):
+        index = new_index(engine, n_neighbors=40)
+        Z = make_pipeline(index, Isomap(n_neighbors=35, metric="precomputed")).fit_transform(groups)
+        assert KNeighborsClassifier(3).fit(Z[::2], NUMBERS[::2]).score(Z[1::2], NUMBERS[1::2]) == 1
+
+    def test_umap(self, engine, groups):
+        umap = pytest.importorskip("umap")
+        distances, indices = new_index(engine, n_neighbors=9).fit(groups).kneighbors()
+        # It counts a point as its own first neighbour.
+        lists = (np.column_stack([np.arange(90), indices]), np.column_stack([np.zeros(90), distances]))
+        model = umap.UMAP(n_neighbors=10, precomputed_knn=lists, n_epochs=30, init="random", random_state=0, n_jobs=1)
+        with pytest.warns(UserWarning, match="no knn_search_index"):
+            Z = model.fit_transform(groups)
+        assert KNeighborsClassifier(3).fit(Z[::2], NUMBERS[::2]).score(Z[1::2], NUMBERS[1::2]) == 1
+
+    def test_open_tsne(self, engine, groups):
+        opentsne = pytest.importorskip("openTSNE")
+        distances, indices = new_index(engine, n_neighbors=15).fit(groups).kneighbors()
+        lists = opentsne.nearest_neighbors.PrecomputedNeighbors(indices, distances)
+        affinities = opentsne.affinity.PerplexityBasedNN(knn_index=lists, perplexity=5)
+        Z = opentsne.TSNE(n_iter=100, random_state=0).fit(affinities=affinities, initialization="spectral")
+        assert KNeighborsClassifier(3).fit(Z[::2], NUMBERS[::2]).score(Z[1::2], NUMBERS[1::2]) == 1
