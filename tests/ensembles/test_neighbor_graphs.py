@@ -174,20 +174,22 @@ class TestConsumers:
         Z = make_pipeline(index, Isomap(n_neighbors=35, metric="precomputed")).fit_transform(groups)
         assert KNeighborsClassifier(3).fit(Z[::2], NUMBERS[::2]).score(Z[1::2], NUMBERS[1::2]) == 1
 
-    def test_umap(self, engine, groups):
-        umap = pytest.importorskip("umap")
-        distances, indices = new_index(engine, n_neighbors=9).fit(groups).kneighbors()
-        # It counts a point as its own first neighbour.
-        lists = (np.column_stack([np.arange(90), indices]), np.column_stack([np.zeros(90), distances]))
-        model = umap.UMAP(n_neighbors=10, precomputed_knn=lists, n_epochs=30, init="random", random_state=0, n_jobs=1)
-        with pytest.warns(UserWarning, match="no knn_search_index"):
-            Z = model.fit_transform(groups)
-        assert KNeighborsClassifier(3).fit(Z[::2], NUMBERS[::2]).score(Z[1::2], NUMBERS[1::2]) == 1
 
-    def test_open_tsne(self, engine, groups):
-        opentsne = pytest.importorskip("openTSNE")
-        distances, indices = new_index(engine, n_neighbors=15).fit(groups).kneighbors()
-        lists = opentsne.nearest_neighbors.PrecomputedNeighbors(indices, distances)
-        affinities = opentsne.affinity.PerplexityBasedNN(knn_index=lists, perplexity=5)
-        Z = opentsne.TSNE(n_iter=100, random_state=0).fit(affinities=affinities, initialization="spectral")
-        assert KNeighborsClassifier(3).fit(Z[::2], NUMBERS[::2]).score(Z[1::2], NUMBERS[1::2]) == 1
+def test_umap_runs_on_the_lists(groups):
+    umap = pytest.importorskip("umap")
+    distances, indices = new_index(n_neighbors=9).fit(groups).kneighbors()
+    # It counts a point as its own first neighbour.
+    lists = (np.column_stack([np.arange(90), indices]), np.column_stack([np.zeros(90), distances]))
+    model = umap.UMAP(n_neighbors=10, precomputed_knn=lists, n_epochs=30, init="random", random_state=0, n_jobs=1)
+    with pytest.warns(UserWarning, match="no knn_search_index"):
+        Z = model.fit_transform(groups)
+    assert KNeighborsClassifier(3).fit(Z[::2], NUMBERS[::2]).score(Z[1::2], NUMBERS[1::2]) == 1
+
+
+def test_open_tsne_runs_on_the_lists(groups):
+    opentsne = pytest.importorskip("openTSNE")
+    distances, indices = new_index(n_neighbors=15).fit(groups).kneighbors()
+    lists = opentsne.nearest_neighbors.PrecomputedNeighbors(indices, distances)
+    affinities = opentsne.affinity.PerplexityBasedNN(knn_index=lists, perplexity=5)
+    Z = opentsne.TSNE(n_iter=100, random_state=0).fit(affinities=affinities, initialization="spectral")
+    assert KNeighborsClassifier(3).fit(Z[::2], NUMBERS[::2]).score(Z[1::2], NUMBERS[1::2]) == 1

@@ -102,7 +102,8 @@ def scan_effort(sample: Sample, wanted: float, scan: Scan) -> Effort:
 def _enough(sample: Sample, wanted: float, found: NDArray) -> Iterator[int]:
     """Yield numbers of candidates that reach the wanted recall, fewest first."""
     for count in _counts(sample.n_neighbors, MULTIPLES, found.shape[1]):
-        if _reaches(sample, wanted, found[:, :count]):
+        recall, error = sample.recall(found[:, :count])
+        if recall - error >= wanted:
             yield count
 
 
@@ -124,27 +125,22 @@ def walk_factor(sample: Sample, g: int) -> float:
     return float(1 / largest) if largest > 0 else 1.0
 
 
-def walk_effort(sample: Sample, g: int, factor: float, wanted: float, walk: Walk) -> Effort:
-    """Return the narrowest walk whose recall is surely the wanted one; `walk` takes points and the width."""
+def walk_effort(sample: Sample, g: int, factor: float, wanted: float, walk: Walk) -> Effort | None:
+    """Return the narrowest walk whose recall is surely the wanted one, if there is one; `walk` takes its width."""
     chooser, judge = sample.halves()
-    beams = _counts(sample.n_neighbors, WIDER, len(sample.modules))
-    beam = next((beam for beam in beams if _reaches(chooser, wanted, walk(chooser.points, beam))), None)
-    if beam is None:
-        beam = beams[-1]
-        reached = chooser.recall(walk(chooser.points, beam))[0]
-        warnings.warn(
-            f"recall={wanted:g} is not reached: with {beam} points in view the graph finds {reached:.3f} of the "
-            "neighbours; use engine='faiss', which scans.",
-            GraphWarning,
-            stacklevel=5,
-        )
-    return Effort(g, beam, *judge.recall(walk(judge.points, beam)), factor)
+    reached = 0.0
+    for beam in _counts(sample.n_neighbors, WIDER, len(sample.modules)):
+        reached, error = chooser.recall(walk(chooser.points, beam))
+        if reached - error >= wanted:
+            return Effort(g, beam, *judge.recall(walk(judge.points, beam)), factor)
+    warnings.warn(
+        f"recall={wanted:g} is not reached by the graph, which finds {reached:.3f} of the neighbours at best (many "
+        "copies cut it); modules are scanned instead. Drop copies, or pass engine='faiss'.",
+        GraphWarning,
+        stacklevel=6,
+    )
+    return None
 
 
 def _counts(k: int, multiples: tuple[float, ...], most: int) -> list[int]:
     return sorted({min(most, max(k, round(multiple * k))) for multiple in multiples})
-
-
-def _reaches(sample: Sample, wanted: float, found: NDArray) -> bool:
-    recall, error = sample.recall(found)
-    return recall - error >= wanted

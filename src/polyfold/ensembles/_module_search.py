@@ -34,6 +34,7 @@ class ModuleSearch:
         self.engine = engine
         self.effort: Effort | None = None
         self.n_tuned = 0
+        self._is_cut = False  # a graph that does not lead everywhere
         self._scans: dict[tuple[int, ...], Search] = {}
         self._graphs: dict[int, Links] = {}
 
@@ -45,15 +46,20 @@ class ModuleSearch:
             self.effort, self.n_tuned = Effort(M, 1, 1.0, 0.0), 1
             return self.effort
         sample = Sample.of(self.modules, k, self._scan_sample)
-        if self.engine == "hnsw":
-            g = graph_modules(sample, recall, self._scan_sample)
-            factor = walk_factor(sample, g)
-            effort = walk_effort(sample, g, factor, recall, lambda points, beam: self._walk(points, k, g, beam, factor))
-        else:
-            effort = scan_effort(sample, recall, self._scan_sample)
+        effort = self._tune_walk(sample, recall) if self.engine == "hnsw" else None
+        effort = effort or scan_effort(sample, recall, self._scan_sample)
         # What only the choice has needed.
         self._scans = {}
         self.effort, self.n_tuned = effort, k
+        return effort
+
+    def _tune_walk(self, sample: Sample, recall: float) -> Effort | None:
+        g = graph_modules(sample, recall, self._scan_sample)
+        factor = walk_factor(sample, g)
+        effort = walk_effort(
+            sample, g, factor, recall, lambda points, beam: self._walk(points, sample, g, beam, factor)
+        )
+        self._is_cut = effort is None
         return effort
 
     def query(
@@ -107,7 +113,7 @@ class ModuleSearch:
         return [(m,) for m in chosen], np.array(chosen)
 
     def _is_walked(self) -> bool:
-        return self.engine == "hnsw" and len(self.modules) >= FEW
+        return self.engine == "hnsw" and len(self.modules) >= FEW and not self._is_cut
 
     def _expand(self, k: int, expand: int | None) -> int:
         """Return candidates per module, or points in view of a walk: as given, as chosen for k, or k."""

@@ -38,6 +38,7 @@ class ModularNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEs
     engine : {"auto", "sklearn", "faiss", "hnsw"}, default="auto"
         What searches modules. The first three scan: FAISS where it is installed, else scikit-learn. "hnsw" walks a
         graph that FAISS builds, in one thread, on the first modules; every point on the way is judged by all modules.
+        Fewer than 1000 points are scanned.
     recall : float in (0, 1], default=None
         The share of the `n_neighbors` nearest over all modules that is to be found. Modules, candidates and the width
         of the walk are then chosen on a sample of the training points. None keeps to the paper's rule, and means 0.95
