@@ -56,9 +56,11 @@ class ModuleSearch:
     def _tune_walk(self, sample: Sample, recall: float) -> Effort | None:
         g = graph_modules(sample, recall, self._scan_sample)
         factor = walk_factor(sample, g)
-        effort = walk_effort(
-            sample, g, factor, recall, lambda points, beam: self._walk(points, sample, g, beam, factor)
-        )
+
+        def walk(points: NDArray, beam: int) -> NDArray:
+            return self._walk(points, sample.n_neighbors, g, beam, factor)
+
+        effort = walk_effort(sample, g, factor, recall, walk)
         self._is_cut = effort is None
         return effort
 
