@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from polyfold._running import threaded
+from polyfold._running import in_blocks, threaded
 
 _FAST = {"reassoc", "contract", "nsz"}
 # Queries that one thread takes at a time.
@@ -39,12 +39,10 @@ def rerank(
     Q, Z, hidden = _contiguous(Q, Z, hidden)
     distances, indices = np.full((len(Q), k), np.inf), np.full((len(Q), k), -1, dtype=np.int64)
 
-    def fill(start: int) -> None:
-        part = slice(start, start + _BLOCK)
+    def fill(part: slice) -> None:
         _keep_nearest(Q[part], Z, modules, candidates[part], hidden[part], distances[part], indices[part])
 
-    for _ in threaded(fill, range(0, len(Q), _BLOCK), None):
-        pass
+    in_blocks(fill, len(Q), _BLOCK)
     return distances, indices
 
 
@@ -60,7 +58,7 @@ def within(Q: NDArray, Z: NDArray, radius: float, hidden: NDArray | None = None)
     """
     Q, Z, hidden = _contiguous(Q, Z, hidden)
     blocks = (slice(start, start + _BLOCK) for start in range(0, len(Q), _BLOCK))
-    found = threaded(lambda part: _all_within(Q[part], Z, radius, hidden[part]), blocks, None)
+    found = threaded(lambda part: _all_within(Q[part], Z, radius, hidden[part]), blocks)
     counts, distances, indices = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return counts, distances, indices
 

@@ -1,15 +1,13 @@
 """A graph of links that FAISS builds on the first columns of rows, searched by the distance in all of them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._running import threaded
+from polyfold._running import in_blocks
 from polyfold._validation import import_extra
-from polyfold.neighbors._engines import _FAR, _single
+from polyfold.neighbors._engines import _FAR, _openmp, _single
 from polyfold.neighbors._search import Frame
 from polyfold.neighbors._walk import walk
 
@@ -39,7 +37,7 @@ class Links:
         self.width = width
         index = faiss.IndexHNSWFlat(width, LINKS)
         index.hnsw.efConstruction = EFFORT
-        with _one_thread(faiss):
+        with _openmp(faiss, 1):
             index.add(np.ascontiguousarray(self.rows[:, :width]))
         self.entry = int(index.hnsw.entry_point)
         self.links, self.places, self.upper = _tables(faiss, index.hnsw)
@@ -76,14 +74,12 @@ class Links:
         none = np.full(len(queries), -1)
         begins, hidden = none if begins is None else begins, none if hidden is None else hidden
 
-        def fill(start: int) -> None:
-            part = slice(start, start + _BLOCK)
+        def fill(part: slice) -> None:
             graph = (self.links, self.places, self.upper, self.entry)
             ends = (begins[part], hidden[part])
             walk(queries[part], self.rows, self.width, np.float32(factor), *graph, *ends, max(k, beam), out[part])
 
-        for _ in threaded(fill, range(0, len(queries), _BLOCK), None):
-            pass
+        in_blocks(fill, len(queries), _BLOCK)
         out[far] = -1
         return out
 
@@ -102,13 +98,3 @@ def _tables(faiss: Any, hnsw: Any) -> tuple[NDArray, NDArray, NDArray]:
         first = starts[high[on]] + wide + level * narrow
         upper[on, level] = flat[first[:, None] + np.arange(narrow)]
     return links, places, upper
-
-
-@contextmanager
-def _one_thread(faiss: Any) -> Iterator[None]:
-    before = faiss.omp_get_max_threads()  # of the calling thread alone
-    try:
-        faiss.omp_set_num_threads(1)
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)
