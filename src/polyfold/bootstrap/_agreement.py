@@ -15,17 +15,17 @@ from sklearn.metrics import adjusted_rand_score
 
 from polyfold._running import threaded
 from polyfold.bootstrap._choose import choose_bottom
-from polyfold.bootstrap._cut import fit_cut
+from polyfold.bootstrap._cut import Cut, fit_cut
 from polyfold.bootstrap._draws import CENTERS_PER_CLASS, chosen_count, decaying_sizes
 from polyfold.bootstrap._network import fit_network
 from polyfold.bootstrap._stacks import STACK, halves
 
 # Points that are grouped to compare layers, and to compare settings; more where there are many groups.
-SAMPLE, PILOT = 1000, 500
+SAMPLE, PILOT = 1000, 700
 PER_GROUP = 20
 RUNS = 5
 # Differences of agreement that are within its own chance.
-SAME_LAYER, SAME_SHARE = 0.05, 0.035
+SAME_LAYER, SAME_SHARE = 0.05, 0.06
 SHARES = (0.2, 0.5, 0.8)
 ABOVE = 0.5
 
@@ -35,10 +35,9 @@ def n_directions(n_groups: int) -> int:
     return n_groups + n_groups // 10
 
 
-def group(codes: np.ndarray, n_centers: int, n_groups: int, *, seed: int) -> np.ndarray:
+def group(cut: Cut, codes: np.ndarray, n_groups: int, *, seed: int) -> np.ndarray:
     """Find groups of the points of (V, n) codes: (n,)."""
-    cut = fit_cut(codes, n_centers, n_directions(n_groups), seed=seed)
-    coordinates = cut.transform(codes)
+    coordinates = cut.transform(codes, n_components=n_directions(n_groups))
     return KMeans(n_groups, n_init=RUNS, random_state=seed % 2**32).fit_predict(coordinates)
 
 
@@ -61,7 +60,8 @@ def layer_agreement(codes: Sequence[np.ndarray], sizes: Sequence[int], n_groups:
 
     def labels(task: tuple[int, np.ndarray]) -> np.ndarray:
         level, part = task
-        return group(np.ascontiguousarray(part[:, rows]), sizes[level], n_groups, seed=seed)
+        part = np.ascontiguousarray(part[:, rows])
+        return group(fit_cut(part, sizes[level], n_directions(n_groups), seed=seed), part, n_groups, seed=seed)
 
     found = list(threaded(labels, tasks))
     return {level: agree(found[2 * i], found[2 * i + 1]) for i, level in enumerate(layers)}

@@ -82,7 +82,7 @@ def fit_network(
     sizes: list[int],
     *,
     n_clusterings: int,
-    feature_fraction: tuple[float, float],
+    feature_fraction: float | tuple[float, float],
     reconstruction: float,
     seed: int,
     first: int = 0,
@@ -101,8 +101,8 @@ def fit_network(
         Centres per clustering of every layer.
     n_clusterings : int
         Clusterings per layer.
-    feature_fraction : pair of float
-        Share of the features that a clustering of the bottom layer sees, and of the clusterings below above it.
+    feature_fraction : float or pair of float
+        Share of the features, or of the clusterings below, that every clustering sees; a pair if they differ.
     reconstruction : float
         Share of those whose values move to the next centre.
     seed : int
@@ -121,6 +121,7 @@ def fit_network(
     Network
     """
     network = Network(bottom, list(sizes))
+    shares = feature_fraction if isinstance(feature_fraction, tuple) else (feature_fraction, feature_fraction)
     for level, size in enumerate(sizes):
         width = n_clusterings if level else X.shape[1]
         network.draws.append(
@@ -130,7 +131,7 @@ def fit_network(
                     n_rows=X.shape[0],
                     n_centers=size,
                     n_features=width,
-                    fraction=feature_fraction[level > 0],
+                    fraction=shares[level > 0],
                     reconstruction=reconstruction,
                 )
                 for v in range(n_clusterings)

@@ -16,7 +16,8 @@ import numpy as np
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 from polyfold._running import threaded
-from polyfold.bootstrap._agreement import PER_GROUP, SAMPLE, agree, group, sample_rows
+from polyfold.bootstrap._agreement import PER_GROUP, SAMPLE, agree, group, n_directions, sample_rows
+from polyfold.bootstrap._cut import fit_cut
 from polyfold.bootstrap._draws import CENTERS_PER_CLASS
 from polyfold.bootstrap._stacks import halves
 
@@ -41,18 +42,27 @@ def number_scores(
     seed : int
     """
     rows = sample_rows(codes[0].shape[1], max(SAMPLE, PER_GROUP * max(numbers)), seed)
-    parts = [[np.ascontiguousarray(half[:, rows]) for half in halves(layer)] for layer in codes]
-    tasks = [(number, level) for number in numbers for level in _suitable(sizes, number)]
+    judged = {level: [] for level in range(len(sizes))}
+    for number in numbers:
+        for level in _suitable(sizes, number):
+            judged[level].append(number)
 
-    def judge(task: tuple[int, int]) -> tuple[float, float]:
-        number, level = task
-        left, right = (group(half, sizes[level], number, seed=seed) for half in parts[level])
-        return reproduced(left, right), agree(left, right)
+    def judge(level: int) -> list[tuple[float, float]]:
+        most = n_directions(max(judged[level]))
+        parts = [np.ascontiguousarray(half[:, rows]) for half in halves(codes[level])]
+        cuts = [fit_cut(part, sizes[level], most, seed=seed) for part in parts]
+        found = []
+        for number in judged[level]:
+            left, right = (group(cut, part, number, seed=seed) for cut, part in zip(cuts, parts, strict=True))
+            found.append((reproduced(left, right), agree(left, right)))
+        return found
 
+    levels = [level for level in judged if judged[level]]
     scores: dict[int, tuple[float, float]] = {}
-    for (number, _), score in zip(tasks, threaded(judge, tasks), strict=True):
-        scores[number] = max(score, scores.get(number, score))
-    return scores
+    for level, found in zip(levels, threaded(judge, levels), strict=True):
+        for number, score in zip(judged[level], found, strict=True):
+            scores[number] = max(score, scores.get(number, score))
+    return dict(sorted(scores.items()))
 
 
 def most_reproduced(scores: dict[int, tuple[float, float]]) -> tuple[int, bool]:

@@ -35,12 +35,14 @@ from polyfold.bootstrap import (
     fit_output,
     fit_stacks,
 )
-from polyfold.exceptions import DegenerateDataWarning
+from polyfold.exceptions import DegenerateDataWarning, ScaleWarning
 from polyfold.neighbors import sorted_lists, with_own_zeros
 
 METRICS = ("auto", "euclidean", "cosine", "linear", "precomputed")
 # Share of entries that are not zero below which non-negative rows are read as text: counts of words, or weights.
 TEXT_DENSITY = 0.05
+# Share of the variance, in a tenth of the columns, from which on their units are doubted.
+HEAVY = 0.9
 # Share of the clusterings below that a clustering sees [Zhang2016].
 HALF = 0.5
 
@@ -190,6 +192,8 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if checkpoint is not None:
             stored = _Folders(checkpoint, self._settings(rows, sizes), seed, fixed=self.random_state is not None)
             seed = stored.seed
+        if self.metric_ == "euclidean":
+            _advise_scaling(self, rows)
         with using_threads(self.n_jobs):
             self.network_ = self._fit_network(rows, sizes, seed, stored)
             return self._finish(seed, _output_dtype(rows, X))
@@ -387,6 +391,27 @@ class _Folders:
         if stack is None:
             return self.first
         return Checkpoint(self.path / f"stack-{stack}", self.settings, seed=self.seed)
+
+
+def _advise_scaling(network: MultilayerBootstrapNetwork, X: Any) -> None:
+    """Warn where a tenth of the columns hold nearly all of the variance: the others will hardly count."""
+    if sp.issparse(X) or X.shape[1] < 2:
+        return
+    # In units of the largest entry, so that squares of huge and of tiny numbers stay numbers.
+    unit = float(max(X.max(), -float(X.min())))
+    variance = (X / (unit or 1.0)).var(axis=0, dtype=np.float64)
+    order = np.argsort(variance)[::-1][: max(1, X.shape[1] // 10)]
+    share = variance[order].sum() / (variance.sum() or 1.0)
+    if share < HEAVY or np.count_nonzero(variance) <= len(order):
+        return
+    names = getattr(network, "feature_names_in_", np.arange(X.shape[1]))[order[:3]]
+    warnings.warn(
+        f"{share:.0%} of the variance of X is in {len(order)} of its {X.shape[1]} columns "
+        f"({', '.join(map(str, names))}{', …' if len(order) > 3 else ''}); if columns are in different units, put a "
+        "StandardScaler before the network, or the others will hardly count.",
+        ScaleWarning,
+        stacklevel=4,
+    )
 
 
 def _suitable_metric(X: Any) -> str:

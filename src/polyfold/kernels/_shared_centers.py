@@ -89,7 +89,7 @@ class SharedCenters(Kernel):
             bottom,
             sizes,
             n_clusterings=self.n_clusterings,
-            feature_fraction=(self.feature_fraction, self.feature_fraction),
+            feature_fraction=self.feature_fraction,
             reconstruction=0.0,
             seed=seed,
             n_jobs=n_threads(self.n_jobs),
