@@ -11,3 +11,11 @@ class DegenerateDataWarning(UserWarning):
 
 class GraphWarning(UserWarning):
     """A neighbourhood graph has a shape that changes the result (disconnected, too sparse, …)."""
+
+
+class GuessWarning(UserWarning):
+    """A value was chosen from data that do not determine it."""
+
+
+class ScaleWarning(UserWarning):
+    """A few columns outweigh all others, as they do when columns are in different units."""

@@ -143,8 +143,8 @@ def test_sparse_rows_and_cosine_with_empty_documents():
 def test_graphs_from_elsewhere(blobs):
     X, _ = blobs
     graph = kneighbors_graph(X, 60, mode="distance")
-    given = small(neighbors=graph).fit(X)
-    searched = small(neighbors=KNeighborsTransformer(n_neighbors=60)).fit(X)
+    given = small(neighbors=graph, feature_fraction=0.5).fit(X)
+    searched = small(neighbors=KNeighborsTransformer(n_neighbors=60), feature_fraction=0.5).fit(X)
     np.testing.assert_array_equal(given.embedding_, searched.embedding_)
     np.testing.assert_allclose(searched.transform(X), searched.embedding_, atol=1e-12)
     assert 0 <= given.disagreement_ < 0.1
@@ -220,7 +220,7 @@ def finished(tmp_path_factory):
 
 
 def tiny(**options):
-    return small(**{"n_clusterings": 8, "n_classes": 2, **options})
+    return small(**{"n_clusterings": 8, "n_classes": 2, "feature_fraction": 0.5, **options})
 
 
 def resumed_or_refused(X, expected, folder, damaged):

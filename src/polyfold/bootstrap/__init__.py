@@ -1,27 +1,43 @@
 """Multilayer bootstrap networks: bottom layer, upper layers, output, without estimators."""
 
 from polyfold._files import fingerprint
+from polyfold.bootstrap._agreement import choose_share, deepest, layer_agreement, n_directions, sample_rows
 from polyfold.bootstrap._bottom import DenseBottom, PrecomputedBottom, SparseBottom
 from polyfold.bootstrap._checkpoint import Checkpoint
 from polyfold.bootstrap._choose import choose_bottom
+from polyfold.bootstrap._cut import Cut, fit_cut
 from polyfold.bootstrap._draws import Draw, decaying_sizes
 from polyfold.bootstrap._matching import shared_centers
+from polyfold.bootstrap._membership import Membership, fit_membership
 from polyfold.bootstrap._network import Network, fit_network
-from polyfold.bootstrap._output import Output, fit_output, largest_drop
+from polyfold.bootstrap._number import most_reproduced, number_scores
+from polyfold.bootstrap._output import Output, fit_output
+from polyfold.bootstrap._stacks import fit_stacks
 
 __all__ = [
     "Checkpoint",
+    "Cut",
     "DenseBottom",
     "Draw",
+    "Membership",
     "Network",
     "Output",
     "PrecomputedBottom",
     "SparseBottom",
     "choose_bottom",
+    "choose_share",
     "decaying_sizes",
+    "deepest",
     "fingerprint",
+    "fit_cut",
+    "fit_membership",
     "fit_network",
     "fit_output",
-    "largest_drop",
+    "fit_stacks",
+    "layer_agreement",
+    "most_reproduced",
+    "n_directions",
+    "number_scores",
+    "sample_rows",
     "shared_centers",
 ]

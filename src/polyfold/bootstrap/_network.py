@@ -82,9 +82,11 @@ def fit_network(
     sizes: list[int],
     *,
     n_clusterings: int,
-    feature_fraction: float,
+    feature_fraction: float | tuple[float, float],
     reconstruction: float,
     seed: int,
+    first: int = 0,
+    neighbors: np.ndarray | None = None,
     n_jobs: int = 1,
     checkpoint: Checkpoint | None = None,
 ) -> Network:
@@ -99,12 +101,16 @@ def fit_network(
         Centres per clustering of every layer.
     n_clusterings : int
         Clusterings per layer.
-    feature_fraction : float
-        Share of the features, or of the clusterings below, that every clustering sees.
+    feature_fraction : float or pair of float
+        Share of the features, or of the clusterings below, that every clustering sees; a pair if they differ.
     reconstruction : float
         Share of those whose values move to the next centre.
     seed : int
         Decides everything, together with layer and clustering.
+    first : int, default=0
+        Number of the first clustering, where the network is one of several with the same seed.
+    neighbors : optional
+        What `bottom` finds for the rows of `X` themselves, where it is known already.
     n_jobs : int
         Threads.
     checkpoint : Checkpoint, optional
@@ -115,16 +121,17 @@ def fit_network(
     Network
     """
     network = Network(bottom, list(sizes))
+    shares = feature_fraction if isinstance(feature_fraction, tuple) else (feature_fraction, feature_fraction)
     for level, size in enumerate(sizes):
         width = n_clusterings if level else X.shape[1]
         network.draws.append(
             [
                 draw(
-                    (seed, level, v),
+                    (seed, level, first + v),
                     n_rows=X.shape[0],
                     n_centers=size,
                     n_features=width,
-                    fraction=feature_fraction,
+                    fraction=shares[level > 0],
                     reconstruction=reconstruction,
                 )
                 for v in range(n_clusterings)
@@ -132,7 +139,7 @@ def fit_network(
         )
         stored = checkpoint.load(level) if checkpoint is not None else None
         if stored is None:
-            stored = _fit_layer(network, X, level, seed, n_jobs)
+            stored = _fit_layer(network, X, level, seed, neighbors, n_jobs)
             if checkpoint is not None:
                 checkpoint.save(level, **stored)
         network.codes.append(stored["codes"])
@@ -141,14 +148,16 @@ def fit_network(
     return network
 
 
-def _fit_layer(network: Network, X: Any, level: int, seed: int, n_jobs: int) -> dict[str, np.ndarray]:
+def _fit_layer(
+    network: Network, X: Any, level: int, seed: int, neighbors: np.ndarray | None, n_jobs: int
+) -> dict[str, np.ndarray]:
     """Codes of the training points in one layer, and the estimated error of the bottom one."""
     draws, size, bottom = network.draws[level], network.sizes[level], network.bottom
     what = f"layer {level + 1}/{len(network.sizes)}, clusterings"
     if level:
         below = network.codes[level - 1]
         return {"codes": _run(lambda d: network._assign(below, d, level), draws, size, X.shape[0], n_jobs, what)}
-    neighbors = bottom.neighbors(X, own=True, n_jobs=n_jobs)
+    neighbors = bottom.neighbors(X, own=True, n_jobs=n_jobs) if neighbors is None else neighbors
     codes = _run(lambda d: bottom.assign(X, d, neighbors, own=True), draws, size, X.shape[0], n_jobs, what)
     if not isinstance(bottom, DenseBottom) or neighbors is None:
         return {"codes": codes}

@@ -75,25 +75,6 @@ def fit_output(codes: np.ndarray, n_centers: int, n_components: int, *, seed: in
     return Output(components, sizes @ components / n, variance, n_centers)
 
 
-def largest_drop(variances: np.ndarray) -> int:
-    """Suggest a number of groups from falling variances: c groups span c - 1 directions, then they drop.
-
-    Points that do not vary are one group.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> largest_drop(np.array([5.0, 4.8, 4.6, 1.0, 0.9]))
-    4
-    """
-    if not variances.any():
-        return 1
-    if len(variances) < 2:
-        return 2
-    drops = variances[:-1] - variances[1:]
-    return int(drops.argmax()) + 2
-
-
 def gather(codes: np.ndarray, rows: np.ndarray, n_centers: int, n_jobs: int = 1) -> np.ndarray:
     """Sum, for every point, the rows that its codes point at: one-of-k times (V·k, p), (n, p)."""
     out = np.zeros((codes.shape[1], rows.shape[1]))

@@ -63,10 +63,14 @@ def first_equal_sparse(rows: Any, metric: str) -> np.ndarray:
     order = np.argsort(hashes, kind="stable")
     sizes = np.ones_like(norms) if metric == "cosine" else norms
     close = np.abs(np.diff(hashes[order])) <= 1e-11 * sizes[order][1:]
+    same = []
     for place in np.flatnonzero(close):
         i, j = order[place], order[place + 1]
         if _is_same(rows[[i]], rows[[j]], float(norms[i]), float(norms[j]), metric):
-            out[[i, j]] = min(out[i], out[j])
+            same.append((i, j))
+    # To and fro: where the last of a run has the lowest index, the first must hear of it.
+    for i, j in same + same[::-1]:
+        out[[i, j]] = min(out[i], out[j])
     return out
 
 

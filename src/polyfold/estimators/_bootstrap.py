@@ -5,6 +5,7 @@ import itertools
 import os
 import warnings
 from numbers import Integral
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -28,14 +29,22 @@ from polyfold.bootstrap import (
     Network,
     SparseBottom,
     choose_bottom,
+    choose_share,
     decaying_sizes,
     fit_network,
     fit_output,
+    fit_stacks,
 )
-from polyfold.exceptions import DegenerateDataWarning
+from polyfold.exceptions import DegenerateDataWarning, ScaleWarning
 from polyfold.neighbors import sorted_lists, with_own_zeros
 
-METRICS = ("euclidean", "cosine", "linear", "precomputed")
+METRICS = ("auto", "euclidean", "cosine", "linear", "precomputed")
+# Share of entries that are not zero below which non-negative rows are read as text: counts of words, or weights.
+TEXT_DENSITY = 0.05
+# Share of the variance, in a tenth of the columns, from which on their units are doubted.
+HEAVY = 0.9
+# Share of the clusterings below that a clustering sees [Zhang2016].
+HALF = 0.5
 
 
 class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -61,12 +70,17 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Centres per clustering of the first layer, as a share of the samples or a number; or those of all layers.
     decay : float, default=0.5
         Factor from one layer's number of centres to the next one's.
-    n_clusterings : int, default=400
-        Clusterings per layer; at least 100 are advised.
-    feature_fraction : float, default=0.5
-        Share of the features, or of the clusterings below, that every clustering sees.
-    metric : {"euclidean", "cosine", "linear", "precomputed"}, default="euclidean"
-        Nearness in the first layer: distance, cosine or inner product on the drawn features. With "precomputed",
+    n_clusterings : int or "auto", default="auto"
+        Clusterings per layer. "auto" adds independent stacks of 50, from 100 to at most 400, until the similarity of
+        two points hardly depends on chance (`reliability_`). A number makes one network in which every clustering
+        may see any of the layer below, as in the paper; at least 100 are advised.
+    feature_fraction : float or "auto", default="auto"
+        Share of the features, or of the clusterings below, that every clustering sees. "auto" takes that of 0.2, 0.5
+        and 0.8 of the features with which two independent networks on a sample of the rows find the same groups
+        (`feature_fraction_scores_`), the smallest if there are several, and half of the clusterings below.
+    metric : {"auto", "euclidean", "cosine", "linear", "precomputed"}, default="auto"
+        Nearness in the first layer: distance, cosine or inner product on the drawn features. "auto" is the cosine
+        for text (rows that are nowhere negative and at least 95 % zeros), else the distance. With "precomputed",
         `X` is a sparse graph of neighbours with their distances (or a full matrix of distances), and nearest
         centres are found along it.
     neighbors : {"auto", "exact", "graph"}, int, graph or transformer, default="auto"
@@ -87,6 +101,13 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
     ----------
     layer_sizes_ : list of int
         Centres per clustering, layer by layer.
+    n_clusterings_, feature_fraction_, metric_ : int, float, str
+        What "auto" chose, or what was given.
+    feature_fraction_scores_ : dict
+        Agreement (adjusted Rand index) of two networks for every share tried; empty if the share was given.
+    reliability_, reliability_error_ : float
+        Estimated squared correlation of the similarity of the last layer with that of endlessly many clusterings,
+        and its standard error; NaN where the number was given.
     disagreement_ : float
         Estimated share of first-layer assignments that differ from the exact ones; 0 if the search is exact.
     neighbor_recall_ : float
@@ -127,9 +148,9 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         n_classes: int = 10,
         first_layer: Any = 0.5,
         decay: float = 0.5,
-        n_clusterings: int = 400,
-        feature_fraction: float = 0.5,
-        metric: str = "euclidean",
+        n_clusterings: Any = "auto",
+        feature_fraction: Any = "auto",
+        metric: str = "auto",
         neighbors: Any = "auto",
         reconstruction: float = 0.0,
         random_state: Any = None,
@@ -167,13 +188,14 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._check_parameters()
         rows = own_rows(self._validate(X, reset=True), X)
         sizes = self._layer_sizes(rows.shape[0])
-        seed, folder = draw_seed(self.random_state), None
+        seed, stored = draw_seed(self.random_state), lambda stack: None
         if checkpoint is not None:
-            fixed = self.random_state is not None
-            folder = Checkpoint(checkpoint, self._settings(rows, sizes), seed=seed, fixed=fixed)
-            seed = folder.seed
+            stored = _Folders(checkpoint, self._settings(rows, sizes), seed, fixed=self.random_state is not None)
+            seed = stored.seed
+        if self.metric_ == "euclidean":
+            _advise_scaling(self, rows)
         with using_threads(self.n_jobs):
-            self.network_ = self._fit_network(rows, sizes, seed, folder)
+            self.network_ = self._fit_network(rows, sizes, seed, stored)
             return self._finish(seed, _output_dtype(rows, X))
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
@@ -227,24 +249,38 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         shorter.network_ = network
         return shorter._finish(self._output_seed, self.embedding_.dtype)
 
-    def _fit_network(self, X: Any, sizes: list[int], seed: int, folder: Checkpoint | None) -> Network:
+    def _fit_network(self, X: Any, sizes: list[int], seed: int, stored: Any) -> Network:
+        jobs = n_threads()
         shared = {"reconstruction": self.reconstruction, "seed": seed}
-        bottom = choose_bottom(X, metric=self.metric, neighbors=self.neighbors, n_centers=sizes[0], **shared)
-        return fit_network(
-            X,
-            bottom,
-            sizes,
-            n_clusterings=self.n_clusterings,
-            feature_fraction=self.feature_fraction,
-            n_jobs=n_threads(self.n_jobs),
-            checkpoint=folder,
-            **shared,
+        bottom = choose_bottom(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], **shared)
+        shares = self._choose_share(X, seed, jobs)
+        if self.n_clusterings != "auto":
+            self.reliability_ = self.reliability_error_ = np.nan
+            options = {"n_clusterings": self.n_clusterings, "checkpoint": stored(None)}
+            return fit_network(X, bottom, sizes, feature_fraction=shares, n_jobs=jobs, **options, **shared)
+        network, self.reliability_, self.reliability_error_ = fit_stacks(
+            X, bottom, sizes, feature_fraction=shares, n_jobs=jobs, checkpoint=stored, **shared
         )
+        return network
+
+    def _choose_share(self, X: Any, seed: int, jobs: int) -> tuple[float, float]:
+        """Set the share of the features, and return it with that of the clusterings below."""
+        self.feature_fraction_scores_: dict[float, float] = {}
+        if self.feature_fraction != "auto":
+            self.feature_fraction_ = float(self.feature_fraction)
+            return self.feature_fraction_, self.feature_fraction_
+        self.feature_fraction_ = HALF
+        if self.metric_ != "precomputed":
+            self.feature_fraction_, self.feature_fraction_scores_ = choose_share(
+                X, metric=self.metric_, n_classes=self.n_classes, decay=self.decay, seed=seed, n_jobs=jobs
+            )
+        return self.feature_fraction_, HALF
 
     def _finish(self, seed: int, dtype: Any) -> Self:
         network, jobs = self.network_, n_threads(self.n_jobs)
         self._output_seed = seed
         self.layer_sizes_ = list(network.sizes)
+        self.n_clusterings_ = len(network.codes[0])
         self.disagreement_ = network.disagreement
         self.neighbor_recall_ = network.recall
         self.output_ = fit_output(network.codes[-1], network.sizes[-1], self.n_components, seed=seed, n_jobs=jobs)
@@ -272,7 +308,9 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Check rows at the border; neighbour lists take the place of a precomputed graph."""
         dtype = [np.float64, np.float32, np.uint8]
         X = check_rows(self, X, reset=reset, minimum=2 if reset else 1, dtype=dtype, order="C")
-        if self.metric == "precomputed":
+        if reset:
+            self.metric_ = _suitable_metric(X) if self.metric == "auto" else self.metric
+        if self.metric_ == "precomputed":
             return self._lists(X, reset=reset)
         sparse_fit = sp.issparse(X) if reset else isinstance(self.network_.bottom, SparseBottom)
         if sparse_fit:
@@ -288,8 +326,11 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_count("n_components", self.n_components)
         check_count("n_classes", self.n_classes)
         check_real("decay", self.decay, minimum=0, maximum=1, open_minimum=True)
-        check_count("n_clusterings", self.n_clusterings)
-        check_real("feature_fraction", self.feature_fraction, minimum=0, maximum=1, open_minimum=True)
+        if self.n_clusterings != "auto":
+            check_count("n_clusterings", self.n_clusterings, hint="pass 'auto' to let it grow as far as it helps")
+        if self.feature_fraction != "auto":
+            hint = "or pass 'auto'"
+            check_real("feature_fraction", self.feature_fraction, minimum=0, maximum=1, open_minimum=True, hint=hint)
         check_choice("metric", self.metric, METRICS)
         check_real("reconstruction", self.reconstruction, minimum=0, maximum=1)
         n_threads(self.n_jobs)
@@ -335,6 +376,49 @@ class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.input_tags.sparse = exact or self.metric == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class _Folders:
+    """Checkpoints of the stacks of one fit, in folders of one folder, with the seed of the first; or of one network."""
+
+    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], seed: int, *, fixed: bool):
+        self.path, self.settings = Path(path), settings
+        self.first = Checkpoint(path, settings, seed=seed, fixed=fixed)
+        self.seed = self.first.seed
+
+    def __call__(self, stack: int | None) -> Checkpoint:
+        """Return that of a stack, given by its number; None for that of a network without stacks."""
+        if stack is None:
+            return self.first
+        return Checkpoint(self.path / f"stack-{stack}", self.settings, seed=self.seed)
+
+
+def _advise_scaling(network: MultilayerBootstrapNetwork, X: Any) -> None:
+    """Warn where a tenth of the columns hold nearly all of the variance: the others will hardly count."""
+    if sp.issparse(X) or X.shape[1] < 2:
+        return
+    # In units of the largest entry, so that squares of huge and of tiny numbers stay numbers.
+    unit = float(max(X.max(), -float(X.min())))
+    variance = (X / (unit or 1.0)).var(axis=0, dtype=np.float64)
+    order = np.argsort(variance)[::-1][: max(1, X.shape[1] // 10)]
+    share = variance[order].sum() / (variance.sum() or 1.0)
+    if share < HEAVY or np.count_nonzero(variance) <= len(order):
+        return
+    names = getattr(network, "feature_names_in_", np.arange(X.shape[1]))[order[:3]]
+    warnings.warn(
+        f"{share:.0%} of the variance of X is in {len(order)} of its {X.shape[1]} columns "
+        f"({', '.join(map(str, names))}{', …' if len(order) > 3 else ''}); if columns are in different units, put a "
+        "StandardScaler before the network, or the others will hardly count.",
+        ScaleWarning,
+        stacklevel=4,
+    )
+
+
+def _suitable_metric(X: Any) -> str:
+    """Return the cosine for text, which rows are whose entries are nearly all zero and never negative."""
+    values = X.data if sp.issparse(X) else X
+    dense = np.count_nonzero(values) > TEXT_DENSITY * X.shape[0] * X.shape[1]
+    return "euclidean" if dense or (values.size and values.min() < 0) else "cosine"
 
 
 def _output_dtype(rows: Any, given: Any) -> type[np.floating]:

@@ -1,5 +1,6 @@
-"""Clustering on the output of a multilayer bootstrap network [Zhang2016, app. E]."""
+"""Clustering on the similarity of a multilayer bootstrap network [Zhang2016, app. E]."""
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -10,33 +11,60 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._running import threaded, using_threads
-from polyfold._validation import check_count, draw_seed, keeps_state_on_failure
-from polyfold.bootstrap import largest_drop
+from polyfold._validation import check_choice, check_count, check_real, draw_seed, keeps_state_on_failure
+from polyfold.bootstrap import (
+    Membership,
+    deepest,
+    fit_cut,
+    fit_membership,
+    fit_output,
+    layer_agreement,
+    most_reproduced,
+    n_directions,
+    number_scores,
+    sample_rows,
+)
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
+from polyfold.exceptions import GuessWarning
 
-# Most clusters that are looked for when their number is estimated.
-MOST_CLUSTERS = 30
+# Numbers of clusters that are tried when it is not given.
+NUMBERS = (*range(2, 15), *range(16, 24, 2), 25, 28, 32, 36, 40, 45, 50, 56)
+# Samples per cluster below which a number is not tried, and rows on which k-means starts.
+FEWEST_MEMBERS = 15
+START_ROWS = 5000
+READOUTS = ("cut", "pca")
 
 
 class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
-    r"""Cluster by a bootstrap network and the best of many runs of k-means on its output.
+    r"""Find groups of any shape: a bootstrap network makes them compact, k-means reads them.
 
-    The network makes groups of any shape compact; k-means then minimises
+    The network says how similar two points are; the leading directions z of that similarity, rows of norm one, are
+    near one point for each group, and k-means minimises
 
     .. math:: \sum_i \min_j \| z(x_i) - m_j \|^2
 
-    over the means m of the coordinates z.
+    over the means m. Which layer is read, and how many groups there are, is decided without labels by what two
+    independent halves of the network agree on.
 
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        "auto" takes the number of directions before the largest drop of the network's variances, plus one. This
-        works when groups are clearly apart and is a guess when they are not.
+        "auto" takes the number with the best score (`n_clusters_scores_`), and warns when it is a guess.
     network : MultilayerBootstrapNetwork, optional
-        The network to fit, with its own parameters. By default one with the recommended parameters, whose output
-        dimension and number of classes are the number of clusters.
+        The network to fit, with its own parameters. By default one whose parameters are chosen from the data.
+    layer : int or "auto", default="auto"
+        Layer that is read; 0 is the first one, -1 the last. "auto" takes the layer farthest from the data of those
+        in which the halves of the network agree best (`layer_scores_`); the last one if the network is not made of
+        stacks (its `n_clusterings` is a number).
+    readout : {"cut", "pca"}, default="cut"
+        Coordinates for k-means: directions of the random walk on the similarity, or the principal components of the
+        paper, which lose small groups.
+    noise : float, default=0
+        Points whose mean similarity with their cluster is below this share of what is usual there (the median)
+        are labelled -1. 0 labels none; 0.5 those that hardly belong anywhere.
     n_init : int, default=50
-        Runs of k-means, side by side, of which the one with the smallest objective is kept.
+        Runs of k-means, side by side, of which the one with the smallest objective is kept; on more than 5,000 rows
+        they start on a sample, and the best goes on with all.
     random_state : int, RandomState or None, default=None
         Of k-means, and of the default network.
     n_jobs : int or None, default=None
@@ -47,23 +75,33 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     ----------
     labels_ : ndarray of shape (n_samples,)
     n_clusters_ : int
+    n_clusters_scores_ : dict
+        For every number tried, its score in bits and the agreement (adjusted Rand index) of the two halves of the
+        network behind it; empty if the number was given.
+    layer_ : int
+        The layer that is read.
+    layer_scores_ : dict
+        Agreement of the halves of the network in every layer; empty if the layer was given.
     network_ : MultilayerBootstrapNetwork
+    readout_ : Cut or Output
     kmeans_ : KMeans
     inertia_ : float
     n_features_in_ : int
 
     References
     ----------
-    [Zhang2016]
+    [Zhang2016], [Ng2002]
 
     Examples
     --------
-    >>> from polyfold import BootstrapClustering, MultilayerBootstrapNetwork
+    >>> from polyfold import BootstrapClustering
     >>> from sklearn.datasets import make_blobs
     >>> X, _ = make_blobs(200, n_features=8, centers=4, random_state=0)
-    >>> network = MultilayerBootstrapNetwork(4, n_classes=4, n_clusterings=100, random_state=0)
-    >>> BootstrapClustering(4, network=network, random_state=0).fit(X).n_clusters_
+    >>> clustering = BootstrapClustering(random_state=0).fit(X)
+    >>> clustering.n_clusters_
     4
+    >>> clustering.predict(X[:3]).shape
+    (3,)
     """
 
     def __init__(
@@ -71,19 +109,25 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         n_clusters: Any = "auto",
         *,
         network: Any = None,
+        layer: Any = "auto",
+        readout: str = "cut",
+        noise: float = 0.0,
         n_init: int = 50,
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
         self.network = network
+        self.layer = layer
+        self.readout = readout
+        self.noise = noise
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     @keeps_state_on_failure
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
-        """Fit the network and cluster its output.
+        """Fit the network and cluster its similarity.
 
         Parameters
         ----------
@@ -94,13 +138,26 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         """
         rng = check_random_state(self.random_state)
         check_count("n_init", self.n_init)
+        check_choice("readout", self.readout, READOUTS)
+        check_real("noise", self.noise, minimum=0, maximum=1)
         n = _num_samples(X)
         wanted = self._wanted(n) if n > 1 else None  # a single row is refused by the network
         with using_threads(self.n_jobs):
             self.network_ = self._network(n, wanted, rng).fit(X, **options)
-            self.n_clusters_ = wanted or largest_drop(self.network_.explained_variance_)
-            self.kmeans_ = self._best_means(self._coordinates(self.network_.embedding_), rng)
-        self.labels_, self.inertia_ = self.kmeans_.labels_, self.kmeans_.inertia_
+            seed = draw_seed(rng)
+            self.n_clusters_ = wanted or self._choose_number(n, seed)
+            self.layer_ = self._choose_layer(seed)
+            codes, size = self._layer_codes(), self.network_.layer_sizes_[self.layer_]
+            directions = min(n_directions(self.n_clusters_), n)
+            fit_readout = fit_cut if self.readout == "cut" else fit_output
+            self.readout_ = fit_readout(codes, size, directions, seed=seed)
+            self.embedding_ = self.readout_.transform(codes).astype(self.network_.embedding_.dtype, copy=False)
+            self.kmeans_ = self._best_means(self.embedding_, rng)
+            self.labels_, self.inertia_ = self.kmeans_.labels_, self.kmeans_.inertia_
+            self.membership_: Membership | None = None
+            if self.noise:
+                self.membership_ = fit_membership(codes, size, self.labels_, self.n_clusters_)
+                self.labels_ = self.membership_.without_noise(codes, self.labels_, self.noise)
         self.n_features_in_ = self.network_.n_features_in_
         vars(self).pop("feature_names_in_", None)
         if hasattr(self.network_, "feature_names_in_"):
@@ -108,20 +165,22 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         return self
 
     def predict(self, X: Any) -> NDArray:
-        """Cluster of every point, (n_samples,)."""
+        """Cluster of every point, -1 for noise: (n_samples,)."""
         check_is_fitted(self)
         with using_threads(self.n_jobs):
-            return self.kmeans_.predict(self._coordinates(self.network_.transform(X)))
+            codes = np.ascontiguousarray(self.network_.codes(X, self.layer_).T)
+            labels = self.kmeans_.predict(self._read(codes))
+            return labels if self.membership_ is None else self.membership_.without_noise(codes, labels, self.noise)
 
     def transform(self, X: Any) -> NDArray:
-        """Coordinates of points in the network's output, (n_samples, n_components)."""
+        """Coordinates of points on which k-means works, (n_samples, n_coordinates)."""
         check_is_fitted(self)
         with using_threads(self.n_jobs):
-            return self.network_.transform(X)
+            return self._read(np.ascontiguousarray(self.network_.codes(X, self.layer_).T))
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray:
         """Fit, and return the coordinates of the training points."""
-        return self.fit(X, y, **options).network_.embedding_.copy()
+        return self.fit(X, y, **options).embedding_.copy()
 
     def _wanted(self, n_rows: int) -> int | None:
         """Return the number of clusters asked for, None if it is to be estimated."""
@@ -139,30 +198,62 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     def _network(self, n_rows: int, wanted: int | None, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
         if self.network is not None:
             return clone(self.network)
+        # Where the number is not known, layers of all widths are needed.
+        classes = min(wanted or 2, max(1, n_rows // 2))
         options = {"random_state": draw_seed(rng), "n_jobs": self.n_jobs}
-        if wanted is not None:
-            return MultilayerBootstrapNetwork(wanted, n_classes=wanted, **options)
-        # As many groups as there are pairs of rows at most, so that a few rows have a number of groups as well.
-        network = MultilayerBootstrapNetwork(min(MOST_CLUSTERS, n_rows - 1), **options)
-        return network.set_params(n_classes=min(network.n_classes, max(1, n_rows // 2)))
+        return MultilayerBootstrapNetwork(max(1, min(classes, n_rows - 1)), n_classes=classes, **options)
+
+    def _choose_number(self, n_rows: int, seed: int) -> int:
+        network = self.network_.network_
+        self.n_clusters_scores_: dict[int, tuple[float, float]] = {}
+        if not self.network_.explained_variance_.any():
+            return 1
+        numbers = [number for number in NUMBERS if number * FEWEST_MEMBERS <= n_rows] or [2]
+        self.n_clusters_scores_ = number_scores(network.codes, network.sizes, numbers, seed=seed)
+        number, sure = most_reproduced(self.n_clusters_scores_)
+        if not sure:
+            agreement = self.n_clusters_scores_[number][1]
+            warnings.warn(
+                f"n_clusters='auto' found {number} clusters, but this is a guess: two halves of the network agree to "
+                f"{agreement:.2f} (adjusted Rand index), and other numbers do nearly as well; look at "
+                "n_clusters_scores_, or pass the number that you need.",
+                GuessWarning,
+                stacklevel=4,
+            )
+        return number
+
+    def _choose_layer(self, seed: int) -> int:
+        network = self.network_.network_
+        self.layer_scores_: dict[int, float] = {}
+        if self.layer != "auto":
+            return self.network_._level(self.layer)
+        if self.network_.n_clusterings != "auto" or self.n_clusters_ < 2:
+            return len(network.sizes) - 1
+        self.layer_scores_ = layer_agreement(network.codes, network.sizes, self.n_clusters_, seed=seed)
+        return deepest(self.layer_scores_)
+
+    def _layer_codes(self) -> NDArray:
+        return self.network_.network_.codes[self.layer_]
+
+    def _read(self, codes: NDArray) -> NDArray:
+        return self.readout_.transform(codes).astype(self.embedding_.dtype, copy=False)
 
     def _best_means(self, Z: NDArray, rng: np.random.RandomState) -> KMeans:
         """Best of `n_init` runs, side by side, with one thread each: more would change the last digits of sums."""
+        rows = sample_rows(len(Z), START_ROWS, draw_seed(rng))
 
         def run(seed: int) -> KMeans:
-            return KMeans(self.n_clusters_, n_init=1, random_state=seed).fit(Z)
+            return KMeans(self.n_clusters_, n_init=1, random_state=seed).fit(Z[rows])
 
         seeds = [draw_seed(rng) for _ in range(self.n_init)]
-        return min(threaded(run, seeds), key=lambda means: means.inertia_)
-
-    def _coordinates(self, Z: NDArray) -> NDArray:
-        """As many leading coordinates as clusters when their number was estimated, else all."""
-        Z = np.asarray(Z)
-        return Z[:, : self.n_clusters_] if isinstance(self.n_clusters, str) else Z
+        best = min(threaded(run, seeds), key=lambda means: means.inertia_)
+        if len(rows) == len(Z):
+            return best
+        return KMeans(self.n_clusters_, n_init=1, init=best.cluster_centers_, random_state=seeds[0]).fit(Z)
 
     @property
     def _n_features_out(self) -> int:
-        return self.network_.n_components
+        return self.embedding_.shape[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

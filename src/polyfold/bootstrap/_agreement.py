@@ -1,0 +1,126 @@
+"""How far a grouping is a matter of chance, without labels: two independent networks, one question.
+
+The score of a layer, a setting or a number of groups is the agreement (adjusted Rand index) of the groups that two
+networks with other random draws find in the same points. Of layers that agree equally well the one farthest from
+the data is taken: every layer takes away some of what tells points of a group apart. Of shares of features that
+agree equally well the smallest: its clusterings differ most.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from polyfold._running import threaded
+from polyfold.bootstrap._choose import choose_bottom
+from polyfold.bootstrap._cut import Cut, fit_cut
+from polyfold.bootstrap._draws import CENTERS_PER_CLASS, chosen_count, decaying_sizes
+from polyfold.bootstrap._network import fit_network
+from polyfold.bootstrap._stacks import STACK, halves
+
+# Points that are grouped to compare layers, and to compare settings; more where there are many groups.
+SAMPLE, PILOT = 1000, 700
+PER_GROUP = 20
+RUNS = 5
+# Differences of agreement that are within its own chance.
+SAME_LAYER, SAME_SHARE = 0.05, 0.06
+SHARES = (0.2, 0.5, 0.8)
+ABOVE = 0.5
+
+
+def n_directions(n_groups: int) -> int:
+    """Count the coordinates in which groups are looked for: as many as groups, and one more for every ten."""
+    return n_groups + n_groups // 10
+
+
+def group(cut: Cut, codes: np.ndarray, n_groups: int, *, seed: int) -> np.ndarray:
+    """Find groups of the points of (V, n) codes: (n,)."""
+    coordinates = cut.transform(codes, n_components=n_directions(n_groups))
+    return KMeans(n_groups, n_init=RUNS, random_state=seed % 2**32).fit_predict(coordinates)
+
+
+def layer_agreement(codes: Sequence[np.ndarray], sizes: Sequence[int], n_groups: int, *, seed: int) -> dict[int, float]:
+    """Agreement, in every layer that is wide enough, of the groups of the two halves of its clusterings.
+
+    Parameters
+    ----------
+    codes : list of (V, n)
+        Codes of all layers, by stacks.
+    sizes : list of int
+    n_groups : int
+    seed : int
+        Of the sample of points, where there are many, and of k-means.
+    """
+    n = codes[0].shape[1]
+    rows = sample_rows(n, max(SAMPLE, PER_GROUP * n_groups), seed)
+    layers = [0, *(level for level in range(1, len(sizes)) if sizes[level] >= CENTERS_PER_CLASS * n_groups)]
+    tasks = [(level, part) for level in layers for part in halves(codes[level])]
+
+    def labels(task: tuple[int, np.ndarray]) -> np.ndarray:
+        level, part = task
+        part = np.ascontiguousarray(part[:, rows])
+        return group(fit_cut(part, sizes[level], n_directions(n_groups), seed=seed), part, n_groups, seed=seed)
+
+    found = list(threaded(labels, tasks))
+    return {level: agree(found[2 * i], found[2 * i + 1]) for i, level in enumerate(layers)}
+
+
+def deepest(agreement: dict[int, float]) -> int:
+    """Layer farthest from the data among those that agree as well as any."""
+    best = max(agreement.values())
+    return max(level for level, value in agreement.items() if value >= best - SAME_LAYER)
+
+
+def choose_share(
+    X: Any, *, metric: str, n_classes: int, decay: float, seed: int, n_jobs: int
+) -> tuple[float, dict[float, float]]:
+    """Share of the features that a clustering should see, and the agreement of those tried, on a sample of rows."""
+    rows = sample_rows(X.shape[0], max(PILOT, PER_GROUP * n_classes), seed)
+    X = X[rows]
+    sizes = decaying_sizes(max(1, len(rows) // 2), decay, n_classes)
+    counts = {chosen_count(share, X.shape[1]): share for share in (*SHARES[::2], ABOVE)}
+    # One feature alone cannot tell groups apart that differ in two.
+    shares = [share for count, share in counts.items() if count > 1]
+    if len(shares) < 2 or len(rows) < 2 * PER_GROUP:
+        return ABOVE, {}
+    scores = {share: max(_agreement(X, sizes, share, metric, n_classes, seed, n_jobs).values()) for share in shares}
+    best = max(scores.values())
+    return min(share for share, score in scores.items() if score >= best - SAME_SHARE), scores
+
+
+def sample_rows(n: int, most: int, seed: int) -> np.ndarray:
+    """Draw at most `most` of n rows, in order."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng([seed, 2**31 + 2]).choice(n, most, replace=False))
+
+
+def agree(left: Iterable[int], right: Iterable[int]) -> float:
+    """Return the adjusted Rand index, zero where all points are one group: to find nothing twice is no agreement."""
+    if len(np.unique(left)) < 2 or len(np.unique(right)) < 2:
+        return 0.0
+    return float(adjusted_rand_score(left, right))
+
+
+def _agreement(
+    X: Any, sizes: list[int], share: float, metric: str, n_classes: int, seed: int, n_jobs: int
+) -> dict[int, float]:
+    bottom = choose_bottom(X, metric=metric, neighbors="exact", n_centers=sizes[0], reconstruction=0.0, seed=seed)
+    networks = [
+        fit_network(
+            X,
+            bottom,
+            sizes,
+            n_clusterings=STACK,
+            feature_fraction=(share, ABOVE),
+            reconstruction=0.0,
+            seed=seed,
+            first=first,
+            n_jobs=n_jobs,
+        )
+        for first in (0, STACK)
+    ]
+    codes = [np.vstack(pair) for pair in zip(*(network.codes for network in networks), strict=True)]
+    return layer_agreement(codes, sizes, n_classes, seed=seed)

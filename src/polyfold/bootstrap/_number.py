@@ -1,0 +1,103 @@
+"""How many groups there are: the number that says most of what two independent networks agree on.
+
+With A and B the groups that the halves of a network find, I their mutual information in bits and H their entropies,
+the score of a number is
+
+    I(A, B) − E − 2 (H(A) + H(B) − 2 I(A, B)),
+
+what they agree on beyond chance (E, for groups of these sizes), less twice what they do not: a finer partition wins
+only if nearly all that it adds comes again.
+Numbers are compared in the layers that suit them, those with a few centres per group.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
+
+from polyfold._running import threaded
+from polyfold.bootstrap._agreement import PER_GROUP, SAMPLE, agree, group, n_directions, sample_rows
+from polyfold.bootstrap._cut import fit_cut
+from polyfold.bootstrap._draws import CENTERS_PER_CLASS
+from polyfold.bootstrap._stacks import halves
+
+# Most centres per group in a layer that judges a number; more tell its parts apart.
+MOST_CENTERS = 8
+# Below this agreement, or with a rival this close, a number is a guess.
+SURE, RIVAL = 0.9, 0.9
+PENALTY = 2.0
+
+
+def number_scores(
+    codes: Sequence[np.ndarray], sizes: Sequence[int], numbers: Sequence[int], *, seed: int
+) -> dict[int, tuple[float, float]]:
+    """Score of every number of groups, in bits, and the agreement (adjusted Rand index) behind it.
+
+    Parameters
+    ----------
+    codes : list of (V, n)
+        Codes of all layers, by stacks.
+    sizes : list of int
+    numbers : list of int
+    seed : int
+    """
+    rows = sample_rows(codes[0].shape[1], max(SAMPLE, PER_GROUP * max(numbers)), seed)
+    judged = {level: [] for level in range(len(sizes))}
+    for number in numbers:
+        for level in _suitable(sizes, number):
+            judged[level].append(number)
+
+    def judge(level: int) -> list[tuple[float, float]]:
+        most = n_directions(max(judged[level]))
+        parts = [np.ascontiguousarray(half[:, rows]) for half in halves(codes[level])]
+        cuts = [fit_cut(part, sizes[level], most, seed=seed) for part in parts]
+        found = []
+        for number in judged[level]:
+            left, right = (group(cut, part, number, seed=seed) for cut, part in zip(cuts, parts, strict=True))
+            found.append((reproduced(left, right), agree(left, right)))
+        return found
+
+    levels = [level for level in judged if judged[level]]
+    scores: dict[int, tuple[float, float]] = {}
+    for level, found in zip(levels, threaded(judge, levels), strict=True):
+        for number, score in zip(judged[level], found, strict=True):
+            scores[number] = max(score, scores.get(number, score))
+    return dict(sorted(scores.items()))
+
+
+def most_reproduced(scores: dict[int, tuple[float, float]]) -> tuple[int, bool]:
+    """Return the number with the best score, and whether it stands out."""
+    number = max(scores, key=lambda count: scores[count])
+    best, agreement = scores[number]
+    rivals = [score for count, (score, _) in scores.items() if abs(count - number) > 1]
+    return number, agreement >= SURE and max(rivals, default=0.0) < RIVAL * best
+
+
+def reproduced(left: np.ndarray, right: np.ndarray) -> float:
+    """Bits that two partitions share beyond chance, less twice those that they do not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = np.repeat([0, 1], 5000)
+    >>> round(reproduced(labels, 1 - labels), 3)
+    1.0
+    """
+    table = contingency_matrix(left, right)
+    n = len(left)
+    joint, a, b = (_entropy(part / n) for part in (table.ravel(), table.sum(axis=1), table.sum(axis=0)))
+    shared = a + b - joint
+    chance = expected_mutual_information(table, n) / np.log(2.0)
+    return float(shared - chance - PENALTY * (a + b - 2.0 * shared))
+
+
+def _entropy(shares: np.ndarray) -> float:
+    shares = shares[shares > 0]
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def _suitable(sizes: Sequence[int], number: int) -> list[int]:
+    """Layers with a few centres per group; the nearest to that if there is none."""
+    low, high = CENTERS_PER_CLASS * number, MOST_CENTERS * (number + 1)
+    found = [level for level, size in enumerate(sizes) if low <= size <= high]
+    return found or [int(np.argmin([abs(size - (low + high) / 2) for size in sizes]))]
