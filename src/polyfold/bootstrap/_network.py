@@ -17,6 +17,7 @@ from polyfold._running import threaded, track
 from polyfold.bootstrap._bottom import Bottom, DenseBottom
 from polyfold.bootstrap._checkpoint import Checkpoint
 from polyfold.bootstrap._draws import Draw, draw
+from polyfold.bootstrap._few import Prepared
 from polyfold.bootstrap._matching import code_dtype, match
 from polyfold.neighbors import list_recall
 
@@ -54,11 +55,22 @@ class Network:
     def encode(self, X: Any, layer: int, *, n_jobs: int = 1) -> np.ndarray:
         """Codes of new points in a layer (0 is the bottom): (V, n)."""
         neighbors = self.bottom.neighbors(X, own=False, n_jobs=n_jobs)
-        codes = _run(
-            lambda d: self.bottom.assign(X, d, neighbors, own=False), self.draws[0], self.sizes[0], X.shape[0], n_jobs
-        )
+        prepared, codes = self._prepare(), None
+        if prepared.suits(X, 0):
+            codes = prepared.assign_bottom(X, neighbors)
+        if codes is None:
+            codes = _run(
+                lambda d: self.bottom.assign(X, d, neighbors, own=False),
+                self.draws[0],
+                self.sizes[0],
+                X.shape[0],
+                n_jobs,
+            )
         for level in range(1, layer + 1):
             below = codes
+            if prepared.suits(X, level):
+                codes = prepared.assign_upper(below, level)
+                continue
             codes = _run(
                 lambda d, below=below, level=level: self._assign(below, d, level),
                 self.draws[level],
@@ -66,7 +78,16 @@ class Network:
                 X.shape[0],
                 n_jobs,
             )
-        return codes
+        return codes.astype(code_dtype(self.sizes[layer]), copy=False)
+
+    def _prepare(self) -> Prepared:
+        """Return what small batches share; made when it is asked for, and not stored with the network."""
+        if not hasattr(self, "_prepared"):
+            self._prepared = Prepared(self.bottom, self.sizes, self.draws, self.codes)
+        return self._prepared
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_prepared"}
 
     def _assign(self, below: np.ndarray, d: Draw, level: int) -> np.ndarray:
         """Nearest centres, in one clustering of an upper layer, of points given by their codes below."""
