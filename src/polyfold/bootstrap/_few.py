@@ -101,14 +101,16 @@ def _nearest_of_all(X: np.ndarray, point: np.ndarray, draws: list[Draw]) -> np.n
     chosen = np.zeros((len(draws), d), dtype=np.float32)
     for v, one in enumerate(draws):
         chosen[v, one.chosen] = 1.0
-    difference = np.float32 if X.dtype == point.dtype == np.uint8 else np.float64
-    x = point.astype(difference)
-    scale = max(float(np.abs(X[s : s + BLOCK] - x).max(initial=0.0)) for s in range(0, n, BLOCK)) or 1.0
+    # Squared differences of bytes are exact in single precision; others are divided by the largest, to stay in range.
+    exact = X.dtype == point.dtype == np.uint8
+    x = point.astype(np.float32 if exact else np.float64)
+    scale = 1.0 if exact else _largest_difference(X, x) or 1.0
     if not np.isfinite(scale):
         return None
     distances = np.empty((len(draws), n), dtype=np.float32)
     for start in range(0, n, BLOCK):
-        squares = np.square((X[start : start + BLOCK] - x) / scale, dtype=difference).astype(np.float32, copy=False)
+        difference = X[start : start + BLOCK] - x
+        squares = np.square(difference if exact else difference / scale).astype(np.float32, copy=False)
         distances[:, start : start + BLOCK] = chosen @ squares.T
     eps, tiny = float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny)
     out = np.empty(len(draws), dtype=np.int32)
@@ -123,6 +125,10 @@ def _nearest_of_all(X: np.ndarray, point: np.ndarray, draws: list[Draw]) -> np.n
             candidates = candidates[nearest_directly(mine, centers)]
         out[v] = candidates[0]
     return out
+
+
+def _largest_difference(X: np.ndarray, x: np.ndarray) -> float:
+    return max(float(np.abs(X[s : s + BLOCK] - x).max(initial=0.0)) for s in range(0, len(X), BLOCK))
 
 
 @njit(cache=True, nogil=True)

@@ -16,11 +16,25 @@ import scipy.sparse as sp
 from numba import njit, types
 from numba.extending import intrinsic
 
+from polyfold._running import threaded, track
 from polyfold.bootstrap._draws import Draw
+from polyfold.bootstrap._matching import code_dtype, prefers_lanes
 
+# Points of a batch at a time.
+BLOCK = 1024
 # Low half of a key: a count above it, and the complement of a centre's index in it, so that the largest key is the
 # largest count, ties going to the lowest index.
 LOW = 0xFFFFFFFF
+
+
+def prefers_shared(n_points: int, n_training: int, n_clusterings: int, n_centers: int, n_codes: int) -> bool:
+    """Whether one pass over all clusterings is cheaper than one for each of them.
+
+    The constants are nanoseconds per point and clustering; only their ratios matter.
+    """
+    lists = 2.5 * n_clusterings + 0.22 * n_centers
+    shared = 300 + 1.25 * n_clusterings + 5 * n_training / n_codes + 4 * n_training / n_points
+    return shared < lists and not prefers_lanes(n_points, n_centers, n_codes)
 
 
 @dataclass(frozen=True)
@@ -118,6 +132,16 @@ class SharedCodes:
             out,
         )
         return out.T
+
+
+def match_blocks(index: SharedCodes, codes: np.ndarray, n_centers: int, n_jobs: int, what: str | None) -> np.ndarray:
+    """Match a batch of (V, m) codes by threads: (V, m); `what` names the blocks in the progress."""
+    out = np.empty((len(index.masks), codes.shape[1]), dtype=code_dtype(n_centers))
+    starts = range(0, codes.shape[1], BLOCK)
+    results = threaded(lambda s: index.match(codes[:, s : s + BLOCK]), starts, n_jobs)
+    for start, result in zip(starts, results if what is None else track(results, what, total=len(starts)), strict=True):
+        out[:, start : start + BLOCK] = result
+    return out
 
 
 def _masks(draws: list[Draw], n_below: int) -> np.ndarray:
