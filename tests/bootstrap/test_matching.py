@@ -53,7 +53,7 @@ def test_more_centers_than_sixteen_bits_hold():
 def test_the_policy_follows_the_number_of_centers_and_of_points():
     assert prefers_lanes(60_000, 15, 31)
     assert not prefers_lanes(60_000, 4000, 8000)
-    assert prefers_lanes(2, 4000, 8000)
+    assert not prefers_lanes(60_000, 15, 257)
 
 
 def test_shared_centers_counts_equal_codes():

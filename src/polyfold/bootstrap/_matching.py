@@ -33,13 +33,14 @@ def code_dtype(n_codes: int) -> type[np.unsignedinteger]:
 
 
 def prefers_lanes(n_points: int, n_centers: int, n_codes: int) -> bool:
-    """Whether comparing with every centre is cheaper than building and reading lists.
+    """Whether comparing bytes with every centre is cheaper than building and reading lists.
 
-    The constants are nanoseconds per chosen clustering, measured with AVX-512; only their ratios matter.
+    The constants are nanoseconds per chosen clustering, measured with AVX-512; only their ratios matter. Codes of two
+    bytes are left to the lists, or they would have to be compiled for both.
     """
-    lanes = -(-n_points // 32) * 32 * n_centers * (0.02 if n_codes <= 256 else 0.03)
+    lanes = -(-n_points // 32) * 32 * n_centers * 0.02
     lists = 2.6 * n_points + 3.0 * n_centers + 0.3 * n_codes
-    return lanes <= lists
+    return n_codes <= 2**8 and lanes <= lists
 
 
 def match(
@@ -75,19 +76,26 @@ def match(
     O(n u) time with lists, O(n u k) vectorised operations with lanes; O(u (k + n_codes)) memory.
     """
     n, k = codes.shape[1], centers.shape[1]
-    out = np.empty(n, dtype=code_dtype(k))
     # Only the type matters: a count may reach the number of chosen clusterings.
-    counter = np.empty(0, dtype=np.uint8 if len(chosen) < 2**8 else np.uint32)
+    counter = np.uint8 if len(chosen) < 2**8 else np.uint32
     if lanes is None:
         lanes = prefers_lanes(n, k, n_codes)
     if lanes:
-        _match_lanes(codes, chosen, np.ascontiguousarray(centers.T), counter, out)
-    else:
-        slots = np.full((len(chosen), n_codes, 2), k, dtype=code_dtype(k + 1))
-        following = np.empty((len(chosen), k), dtype=slots.dtype)
-        _build_lists(centers, slots, following)
-        _match_lists(codes, chosen, slots, following, counter, out)
-    return out
+        out = np.empty(n, dtype=code_dtype(k))
+        width = min(n, LANES)
+        tile, counts = np.zeros((len(chosen), width), codes.dtype), np.empty((2, width), counter)
+        _match_lanes(codes, chosen, np.ascontiguousarray(centers.T), tile, counts, np.empty(width, out.dtype), out)
+        return out
+    if codes.dtype == np.uint8:
+        # Two bytes for every list: one kind of code is compiled.
+        codes, chosen = codes[chosen].astype(np.uint16), np.arange(len(chosen), dtype=chosen.dtype)
+    slots = np.full((len(chosen), n_codes, 2), k, dtype=np.uint16 if k < 2**16 else np.uint32)
+    following = np.empty((len(chosen), k), dtype=slots.dtype)
+    out = np.empty(n, dtype=slots.dtype)
+    size = min(max(TILE_BYTES // ((k + 1) * np.dtype(counter).itemsize), 32), 512)
+    counts, waiting = np.empty(size * (k + 1), counter), np.empty((2, size + 1), np.uint64)
+    _match_lists(codes, chosen, centers, slots, following, counts, waiting, out)
+    return out.astype(code_dtype(k), copy=False)
 
 
 def shared_centers(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -107,125 +115,109 @@ def shared_centers(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return out
 
 
+# The kernels are plain loops on arrays made outside: slices and array functions inside would take most of the time of
+# the compilation.
 @njit(cache=True, nogil=True)
-def _match_lanes(codes, chosen, centers, counter, out):
-    n, k = codes.shape[1], len(centers)
-    width = min(n, LANES)
-    tile = np.empty((len(chosen), width), codes.dtype)
-    count = np.empty(width, counter.dtype)
-    best = np.empty(width, counter.dtype)
-    winner = np.empty(width, out.dtype)
+def _match_lanes(codes, chosen, centers, tile, counts, winner, out):
+    n, u_count, width = len(out), len(chosen), len(winner)
+    whole = u_count // 4 * 4
     for start in range(0, n, width):
         size = min(n - start, width)
-        for u in range(len(chosen)):
-            tile[u, :size] = codes[chosen[u], start : start + size]
-        best[:] = 0
-        winner[:] = 0
-        for j in range(k):
-            _count_lanes(tile, centers[j], count)
-            _keep_better(count, best, winner, j)
-        out[start : start + size] = winner[:size]
+        for u in range(u_count):
+            for p in range(size):
+                tile[u, p] = codes[chosen[u], start + p]
+        for p in range(width):
+            counts[1, p] = 0
+            winner[p] = 0
+        for j in range(len(centers)):
+            for p in range(width):
+                counts[0, p] = 0
+            # Four rows at a time, so that the counts are read and written a quarter as often.
+            for u in range(0, whole, 4):
+                a, b, c, d = centers[j, u], centers[j, u + 1], centers[j, u + 2], centers[j, u + 3]
+                for p in range(width):
+                    counts[0, p] += (
+                        np.uint8(tile[u, p] == a)
+                        + np.uint8(tile[u + 1, p] == b)
+                        + np.uint8(tile[u + 2, p] == c)
+                        + np.uint8(tile[u + 3, p] == d)
+                    )
+            for u in range(whole, u_count):
+                a = centers[j, u]
+                for p in range(width):
+                    counts[0, p] += np.uint8(tile[u, p] == a)
+            for p in range(width):
+                better = counts[0, p] > counts[1, p]
+                counts[1, p] = counts[0, p] if better else counts[1, p]
+                winner[p] = j if better else winner[p]
+        for p in range(size):
+            out[start + p] = winner[p]
 
 
 @njit(cache=True, nogil=True)
-def _count_lanes(tile, center, count):
-    count[:] = 0
-    whole = len(center) // 4 * 4
-    # Four rows at a time, so that the counts are read and written a quarter as often.
-    for u in range(0, whole, 4):
-        a, b, c, d = center[u], center[u + 1], center[u + 2], center[u + 3]
-        rows = tile[u : u + 4]
-        for p in range(len(count)):
-            count[p] += (
-                np.uint8(rows[0, p] == a)
-                + np.uint8(rows[1, p] == b)
-                + np.uint8(rows[2, p] == c)
-                + np.uint8(rows[3, p] == d)
-            )
-    for u in range(whole, len(center)):
-        a = center[u]
-        for p in range(len(count)):
-            count[p] += np.uint8(tile[u, p] == a)
+def _match_lists(codes, chosen, centers, slots, following, counts, waiting, out):
+    """Chain the centres of every code, then count along the chains.
 
-
-@njit(cache=True, nogil=True)
-def _keep_better(count, best, winner, j):
-    for p in range(len(count)):
-        better = count[p] > best[p]
-        best[p] = count[p] if better else best[p]
-        winner[p] = j if better else winner[p]
-
-
-@njit(cache=True, nogil=True)
-def _build_lists(centers, slots, following):
-    """Chain the centres of every code: `slots` holds the first two, `following` the successor of each; k ends."""
-    u_count, k = centers.shape
-    for u in range(u_count):
+    `slots` holds the first two centres of every code, `following` the successor of each; k ends a chain, and collects
+    the visits of empty ones, so that the common case has no branch.
+    """
+    n, k = len(out), following.shape[1]
+    for u in range(len(chosen)):
         # Backwards, so that every chain ascends.
         for j in range(k - 1, -1, -1):
             c = centers[u, j]
             following[u, j] = slots[u, c, 0]
             slots[u, c, 1] = slots[u, c, 0]
             slots[u, c, 0] = j
-
-
-@njit(cache=True, nogil=True)
-def _match_lists(codes, chosen, slots, following, counter, out):
-    n, k = codes.shape[1], following.shape[1]
-    # Index k collects the visits of empty lists, so that the common case has no branch.
     stride = k + 1
-    tile = min(max(TILE_BYTES // (stride * counter.itemsize), 32), 512)
-    counts = np.empty(tile * stride, counter.dtype)
-    where = np.empty(tile + 1, np.uint64)
-    center = np.empty(tile + 1, np.uint64)
+    tile = len(counts) // stride
     for start in range(0, n, tile):
         size = min(n - start, tile)
-        counts[:] = 0
+        for e in range(len(counts)):
+            counts[e] = 0
         for u in range(len(chosen)):
-            row = codes[chosen[u], start : start + size]
-            _count_lists(row, slots[u], following[u], np.uint64(k), counts, where, center)
+            _count_lists(codes, chosen[u], start, size, slots, following, u, np.uint64(k), counts, waiting)
         for p in range(size):
-            out[start + p] = _first_maximum(counts[p * stride : p * stride + k])
+            out[start + p] = _first_maximum(counts, p * stride, p * stride + k) - p * stride
 
 
 @njit(cache=True, nogil=True)
-def _count_lists(row, slots, following, k, counts, where, center):
+def _count_lists(codes, row, start, size, slots, following, u, k, counts, waiting):
     """Add one agreement for every centre on the list of every point's code.
 
     Points whose list goes on are compacted without a branch and visited again: mispredicted branches would
     cost more than all the counting.
     """
     offset = np.uint64(0)
-    waiting = 0
-    for p in range(len(row)):
-        c = np.uint64(row[p])
-        counts[offset + np.uint64(slots[c, 0])] += np.uint8(1)
-        second = np.uint64(slots[c, 1])
-        where[waiting] = offset
-        center[waiting] = second
-        waiting += second != k
+    left = 0
+    for p in range(size):
+        c = np.uint64(codes[row, start + p])
+        counts[offset + np.uint64(slots[u, c, 0])] += np.uint8(1)
+        second = np.uint64(slots[u, c, 1])
+        waiting[0, left] = offset
+        waiting[1, left] = second
+        left += second != k
         offset += k + np.uint64(1)
-    while waiting > 0:
+    while left > 0:
         still = 0
-        for w in range(waiting):
-            offset, j = where[w], center[w]
+        for w in range(left):
+            offset, j = waiting[0, w], waiting[1, w]
             counts[offset + j] += np.uint8(1)
-            j = np.uint64(following[j])
-            where[still] = offset
-            center[still] = j
+            j = np.uint64(following[u, j])
+            waiting[0, still] = offset
+            waiting[1, still] = j
             still += j != k
-        waiting = still
+        left = still
 
 
 @njit(cache=True, nogil=True)
-def _first_maximum(counts):
-    """Lowest index of the largest count; the maximum of a chunk is found in vector registers."""
-    best, where = counts[0], 0
-    for start in range(0, len(counts), CHUNK):
-        part = counts[start : start + CHUNK]
-        top = part[0]
-        for e in range(len(part)):
-            x = part[e]
+def _first_maximum(counts, begin, end):
+    """Place of the first largest of some counts; the maximum of a chunk is found in vector registers."""
+    best, where = counts[begin], begin
+    for start in range(begin, end, CHUNK):
+        top = counts[start]
+        for e in range(start, min(start + CHUNK, end)):
+            x = counts[e]
             top = x if x > top else top
         if top > best:
             best, where = top, start

@@ -17,7 +17,9 @@ from polyfold._running import threaded, track
 from polyfold.bootstrap._bottom import Bottom, DenseBottom
 from polyfold.bootstrap._checkpoint import Checkpoint
 from polyfold.bootstrap._draws import Draw, draw
+from polyfold.bootstrap._few import Prepared
 from polyfold.bootstrap._matching import code_dtype, match
+from polyfold.bootstrap._shared import BLOCK, SharedCodes, match_blocks, prefers_shared
 from polyfold.neighbors import list_recall
 
 # Points per clustering whose exact centre is found, to estimate the error of the approximate search.
@@ -54,19 +56,44 @@ class Network:
     def encode(self, X: Any, layer: int, *, n_jobs: int = 1) -> np.ndarray:
         """Codes of new points in a layer (0 is the bottom): (V, n)."""
         neighbors = self.bottom.neighbors(X, own=False, n_jobs=n_jobs)
-        codes = _run(
-            lambda d: self.bottom.assign(X, d, neighbors, own=False), self.draws[0], self.sizes[0], X.shape[0], n_jobs
-        )
-        for level in range(1, layer + 1):
-            below = codes
+        prepared, codes = self._prepare(), None
+        if prepared.suits(X, 0):
+            codes = prepared.assign_bottom(X, neighbors)
+        if codes is None:
             codes = _run(
-                lambda d, below=below, level=level: self._assign(below, d, level),
-                self.draws[level],
-                self.sizes[level],
+                lambda d: self.bottom.assign(X, d, neighbors, own=False),
+                self.draws[0],
+                self.sizes[0],
                 X.shape[0],
                 n_jobs,
             )
-        return codes
+        for level in range(1, layer + 1):
+            below = codes
+            if prepared.suits(X, level):
+                codes = prepared.assign_upper(below, level)
+                continue
+            codes = self._assign_layer(below, level, n_jobs)
+        return codes.astype(code_dtype(self.sizes[layer]), copy=False)
+
+    def _prepare(self) -> Prepared:
+        """Return what small batches share; made when it is asked for, and not stored with the network."""
+        if not hasattr(self, "_prepared"):
+            self._prepared = Prepared(self.bottom, self.sizes, self.draws, self.codes)
+        return self._prepared
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_prepared"}
+
+    def _assign_layer(self, below: np.ndarray, level: int, n_jobs: int, what: str | None = None) -> np.ndarray:
+        """Nearest centres, in all clusterings of an upper layer, of points given by their codes below: (V, m)."""
+        draws, size, n_codes = self.draws[level], self.sizes[level], self.sizes[level - 1]
+        training, m = self.codes[level - 1], below.shape[1]
+        shifted = any(len(d.shifted) for d in draws)
+        if not shifted and prefers_shared(m, training.shape[1], len(draws), size, n_codes):
+            label = what and f"{what}, samples by {BLOCK}"
+            return match_blocks(SharedCodes.of(training, n_codes, draws), below, size, n_jobs, label)
+        label = what and f"{what}, clusterings"
+        return _run(lambda d: self._assign(below, d, level), draws, size, m, n_jobs, label)
 
     def _assign(self, below: np.ndarray, d: Draw, level: int) -> np.ndarray:
         """Nearest centres, in one clustering of an upper layer, of points given by their codes below."""
@@ -153,12 +180,13 @@ def _fit_layer(
 ) -> dict[str, np.ndarray]:
     """Codes of the training points in one layer, and the estimated error of the bottom one."""
     draws, size, bottom = network.draws[level], network.sizes[level], network.bottom
-    what = f"layer {level + 1}/{len(network.sizes)}, clusterings"
+    what = f"layer {level + 1}/{len(network.sizes)}"
     if level:
-        below = network.codes[level - 1]
-        return {"codes": _run(lambda d: network._assign(below, d, level), draws, size, X.shape[0], n_jobs, what)}
+        return {"codes": network._assign_layer(network.codes[level - 1], level, n_jobs, what)}
     neighbors = bottom.neighbors(X, own=True, n_jobs=n_jobs) if neighbors is None else neighbors
-    codes = _run(lambda d: bottom.assign(X, d, neighbors, own=True), draws, size, X.shape[0], n_jobs, what)
+    codes = _run(
+        lambda d: bottom.assign(X, d, neighbors, own=True), draws, size, X.shape[0], n_jobs, f"{what}, clusterings"
+    )
     if not isinstance(bottom, DenseBottom) or neighbors is None:
         return {"codes": codes}
     error = _estimate_error(bottom, codes, draws, seed, n_jobs)

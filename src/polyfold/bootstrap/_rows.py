@@ -10,7 +10,7 @@ REASSOCIATE = {"reassoc", "contract"}
 
 def take(X: np.ndarray, rows: np.ndarray | slice, columns: np.ndarray, *, unit: bool = False) -> np.ndarray:
     """Copy the rows and columns asked for, with rows scaled to norm one if `unit` (zero rows stay zero)."""
-    indices = np.arange(*rows.indices(len(X))) if isinstance(rows, slice) else rows
+    indices = np.arange(len(X))[rows] if isinstance(rows, slice) else np.asarray(rows, dtype=np.int64)
     out = np.empty((len(indices), len(columns)), dtype=X.dtype)
     _take(X, indices, columns, out)
     return unit_rows(out) if unit else out

@@ -37,6 +37,7 @@ def nearest(points: np.ndarray, centers: np.ndarray, screen: Screen) -> np.ndarr
     out = np.empty(len(points), dtype=np.int32)
     W, w_norms = screen.coordinates(centers)
     step = max(1, BLOCK_ENTRIES // len(centers))
+    minima = np.empty(-(-len(centers) // CHUNK), dtype=np.float32)
     for start in range(0, len(points), step):
         block = points[start : start + step]
         Y, norms = screen.coordinates(block)
@@ -46,7 +47,8 @@ def nearest(points: np.ndarray, centers: np.ndarray, screen: Screen) -> np.ndarr
         bounds = np.column_stack([Y / scale, np.ones(len(Y))]).astype(np.float32) @ weights.T
         # Rounding of the entries and of p + 2 products, each at most (‖x‖ + ‖w‖)² ≤ 4 in this scale.
         slack = 8.0 * (weights.shape[1] + 8) * float(np.finfo(np.float32).eps)
-        _verify(block, centers, bounds, (norms / scale) ** 2, scale**2, slack, kind, False, out[start : start + step])
+        squares = (norms / scale) ** 2
+        _verify(block, centers, bounds, squares, scale**2, slack, kind, False, minima, out[start : start + step])
     return out
 
 
@@ -56,13 +58,15 @@ def nearest_linear(points: np.ndarray, centers: np.ndarray) -> np.ndarray:
     out = np.empty(len(points), dtype=np.int32)
     W = centers.astype(np.float64)
     step = max(1, BLOCK_ENTRIES // len(centers))
+    minima = np.empty(-(-len(centers) // CHUNK), dtype=np.float32)
     slack = 4.0 * (W.shape[1] + 4) * float(np.finfo(np.float32).eps)
     for start in range(0, len(points), step):
         block = points[start : start + step]
         Y = block.astype(np.float64)
         scale = max(_largest_norm(W), _largest_norm(Y)) or 1.0
         bounds = (Y / scale).astype(np.float32) @ (-W / scale).astype(np.float32).T
-        _verify(block, centers, bounds, np.zeros(len(Y)), scale**2, slack, kind, True, out[start : start + step])
+        squares = np.zeros(len(Y))
+        _verify(block, centers, bounds, squares, scale**2, slack, kind, True, minima, out[start : start + step])
     return out
 
 
@@ -71,20 +75,18 @@ def _largest_norm(rows: np.ndarray) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _verify(points, centers, bounds, squares, unit, slack, kind, linear, out):
+def _verify(points, centers, bounds, squares, unit, slack, kind, linear, minima, out):
     """Smallest cost in full among the centres whose bound, plus ‖x‖², does not exceed it."""
     k = len(centers)
-    minima = np.empty((k + CHUNK - 1) // CHUNK, np.float32)
     for i in range(len(points)):
-        row = bounds[i]
-        winner = _chunk_minima(row, minima)
+        winner = _chunk_minima(bounds, i, minima)
         best = _cost(points[i], centers[winner], kind, linear)
         limit = np.float32(best / unit - squares[i] + slack)
         for chunk in range(len(minima)):
             if minima[chunk] > limit:
                 continue
             for j in range(chunk * CHUNK, min(k, (chunk + 1) * CHUNK)):
-                if row[j] > limit or j == winner:
+                if bounds[i, j] > limit or j == winner:
                     continue
                 cost = _cost(points[i], centers[j], kind, linear)
                 if cost < best or (cost == best and j < winner):
@@ -105,14 +107,17 @@ def _cost(a, b, kind, linear):
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
-def _chunk_minima(row, minima):
-    """Fill the minimum of every chunk of `row`; return the place of the overall one."""
-    k = len(row)
+def _chunk_minima(bounds, i, minima):
+    """Fill the minimum of every chunk of row `i`; return the place of the overall one, the first of several."""
+    k = bounds.shape[1]
+    least = 0
     for chunk in range(len(minima)):
-        part = row[chunk * CHUNK : min(k, (chunk + 1) * CHUNK)]
         low = np.float32(np.inf)
-        for e in range(len(part)):
-            low = min(low, part[e])
+        for e in range(chunk * CHUNK, min(k, (chunk + 1) * CHUNK)):
+            low = min(low, bounds[i, e])
         minima[chunk] = low
-    start = np.argmin(minima) * CHUNK
-    return start + np.argmin(row[start : min(k, start + CHUNK)])
+        least = chunk if low < minima[least] else least
+    place = least * CHUNK
+    for e in range(place, min(k, place + CHUNK)):
+        place = e if bounds[i, e] < bounds[i, place] else place
+    return place
