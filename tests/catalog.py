@@ -294,6 +294,14 @@ ENSEMBLES = [
         exempt=_OWN_CENTRE,
     ),
     Entry(
+        "BootstrapNeighborsTransformer",
+        pf.BootstrapNeighborsTransformer(
+            2, network=pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, random_state=0)
+        ),
+        minimum=5,
+        exempt={**_OWN_CENTRE, "table": "a sparse graph does not fit into a data frame"},
+    ),
+    Entry(
         "Compressed",
         pf.Compressed(_embedding("rbf"), student=Ridge(), random_state=0),
         exempt={

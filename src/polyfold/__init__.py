@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from polyfold.ensembles import Compressed, ModularClassifier, ModularNeighbors, select_diversity
     from polyfold.estimators import (
         BootstrapClustering,
+        BootstrapNeighborsTransformer,
         KernelEmbedding,
         ModularAutoencoder,
         ModularKernelPCA,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Compressed": "ensembles",
     "BootstrapClustering": "estimators",
+    "BootstrapNeighborsTransformer": "estimators",
     "KernelEmbedding": "estimators",
     "ModularAutoencoder": "estimators",
     "ModularClassifier": "ensembles",
@@ -37,6 +39,7 @@ _PACKAGES = ("baselines", "bootstrap", "datasets", "experiments", "kernels", "me
 
 __all__ = [
     "BootstrapClustering",
+    "BootstrapNeighborsTransformer",
     "Compressed",
     "KernelEmbedding",
     "ModularAutoencoder",

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from polyfold._linalg import as_dense
 from polyfold.exceptions import DegenerateDataWarning, GraphWarning
 
 # What the library documents about data that carry too little, and nothing else.
@@ -32,7 +33,7 @@ def answers(model, given, names=None):
     """Return all that a fitted model says about points, by name; `names` replaces row numbers of neighbours."""
     found = {}
     if hasattr(model, "transform"):
-        found["coordinates"] = np.asarray(model.transform(given))
+        found["coordinates"] = as_dense(model.transform(given))
     if hasattr(model, "predict_proba"):
         found["probabilities"] = model.predict_proba(given)
     elif hasattr(model, "predict"):
@@ -53,7 +54,7 @@ def same_signs(Z, reference):
 
 def assert_close(found, expected, precision):
     """Assert finite arrays whose largest difference is at most `precision` of the largest expected value."""
-    found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    found, expected = (as_dense(values).astype(np.float64) for values in (found, expected))
     assert found.shape == expected.shape, f"shape {found.shape} instead of {expected.shape}"
     assert np.isfinite(found).all(), "NaN or infinite values"
     gap, size = float(np.abs(found - expected).max()), float(np.abs(expected).max())

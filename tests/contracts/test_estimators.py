@@ -45,7 +45,7 @@ def test_a_skipped_check_is_an_error_unless_allowed():
     assert not issubclass(SkipTestWarning, DOCUMENTED)
 
 
-@pytest.mark.parametrize("entry", TRANSFORMERS, ids=repr)
+@pytest.mark.parametrize("entry", entries("table", only=TRANSFORMERS), ids=repr)
 def test_output_features_are_named_and_follow_set_output(entry):
     X = entry.given(sheet())
     with documented_warnings():

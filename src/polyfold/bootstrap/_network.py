@@ -53,18 +53,32 @@ class Network:
 
     def encode(self, X: Any, layer: int, *, n_jobs: int = 1) -> np.ndarray:
         """Codes of new points in a layer (0 is the bottom): (V, n)."""
+        return self._encode_up_to(X, layer, n_jobs)[-1]
+
+    def encode_layers(self, X: Any, *, n_jobs: int = 1) -> list[np.ndarray]:
+        """Codes of new points in every layer: (V, n) each."""
+        return self._encode_up_to(X, len(self.sizes) - 1, n_jobs)
+
+    def _encode_up_to(self, X: Any, layer: int, n_jobs: int) -> list[np.ndarray]:
         neighbors = self.bottom.neighbors(X, own=False, n_jobs=n_jobs)
-        codes = _run(
-            lambda d: self.bottom.assign(X, d, neighbors, own=False), self.draws[0], self.sizes[0], X.shape[0], n_jobs
-        )
-        for level in range(1, layer + 1):
-            below = codes
-            codes = _run(
-                lambda d, below=below, level=level: self._assign(below, d, level),
-                self.draws[level],
-                self.sizes[level],
+        codes = [
+            _run(
+                lambda d: self.bottom.assign(X, d, neighbors, own=False),
+                self.draws[0],
+                self.sizes[0],
                 X.shape[0],
                 n_jobs,
+            )
+        ]
+        for level in range(1, layer + 1):
+            codes.append(
+                _run(
+                    lambda d, below=codes[-1], level=level: self._assign(below, d, level),
+                    self.draws[level],
+                    self.sizes[level],
+                    X.shape[0],
+                    n_jobs,
+                )
             )
         return codes
 

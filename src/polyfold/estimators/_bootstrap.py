@@ -32,13 +32,14 @@ from polyfold.bootstrap import (
     fit_network,
     fit_output,
 )
+from polyfold.estimators._code_neighbors import CodeNeighborsMixin
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.neighbors import sorted_lists, with_own_zeros
 
 METRICS = ("euclidean", "cosine", "linear", "precomputed")
 
 
-class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class MultilayerBootstrapNetwork(CodeNeighborsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Reduce dimensions by layers of random nearest-centre clusterings.
 
     Every layer holds V clusterings. A clustering draws k points as its centres and some of the features, and
