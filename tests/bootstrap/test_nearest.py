@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from polyfold.bootstrap import nearest_by_codes, shared_centers
 from polyfold.bootstrap import _nearest as nearest
+from polyfold.bootstrap import nearest_by_codes, shared_centers
 
 SIZES = [300, 40, 8]
 
