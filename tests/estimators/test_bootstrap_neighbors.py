@@ -1,5 +1,7 @@
 """The network's neighbours: scikit-learn's conventions, and every consumer of a neighbour graph."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -85,7 +87,7 @@ def test_new_points_find_their_originals(network):
     [
         (
             lambda network: network.kneighbors(n_neighbors=160),
-            "n_neighbors must be an integer >= 1 and <= 159, got 160",
+            "n_neighbors must be an integer .* <= 159, got 160",
         ),
         (lambda network: network.kneighbors(n_neighbors=0), "n_neighbors must be"),
         (lambda network: network.kneighbors(layer=9), "layer must be an integer"),
@@ -163,7 +165,8 @@ def test_umap_takes_lists_and_graphs(near):
     options = {"n_neighbors": 12, "n_epochs": 50, "random_state": 0, "n_jobs": 1}
     lists = (indices.astype(np.int32), distances.astype(np.float32))
     graph = clone(near).fit_transform(X)
-    with pytest.warns(UserWarning):  # of transforms that need a search index, and of given distances
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # UMAP says that new points would need a search index of its own
         by_lists = umap.UMAP(precomputed_knn=lists, **options).fit_transform(X)
         by_graph = umap.UMAP(metric="precomputed", **options).fit_transform(graph.maximum(graph.T))
     for Z in (by_lists, by_graph):

@@ -27,7 +27,7 @@ LANE_COST = {1: 0.05, 2: 0.09, 4: 0.18}
 # Points that a thread takes at a time.
 BLOCK = 1024
 # Seconds of counting on one core up to which all pairs are counted.
-EXACT_SECONDS = 20.0
+EXACT_SECONDS = 5.0
 # Candidates per neighbour asked for, and at least; the share of the exact cost that finding them may have.
 CANDIDATES_EACH = 3
 FEWEST_CANDIDATES = 60
@@ -120,9 +120,8 @@ def nearest_by_codes(
     O(q n V / k) by lists and O(q n V) vectorised by lanes, for k codes; O(n V) memory, beside 1 MB a thread.
     """
     ranking = Ranking.of([len(codes) for codes in training], layers)
-    costs = np.array(
-        [counting_cost(*codes.shape, k, points[0].shape[1]) for codes, k in zip(training, sizes, strict=True)]
-    )
+    shapes = [(*codes.shape, k) for codes, k in zip(training, sizes, strict=True)]
+    costs = np.array([counting_cost(*shape, points[0].shape[1]) for shape in shapes])
     if exact is None:
         exact = float(costs.sum()) <= EXACT_SECONDS
     if exact:
@@ -178,7 +177,7 @@ def _counter(codes: np.ndarray, size: int):
 
 def _search(points, training, sizes, ranking, k, own, n_jobs, costs):
     """Scores and indices of neighbours among candidates, (q, k) each."""
-    q, n = points[0].shape[1], training[0].shape[1]
+    n = training[0].shape[1]
     width = min(max(CANDIDATES_EACH * k, FEWEST_CANDIDATES), n - own)
     screen = _screen(costs)
     rough = Ranking.of([len(training[layer]) for layer in screen], range(len(screen)))

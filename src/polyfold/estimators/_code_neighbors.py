@@ -60,9 +60,9 @@ class CodeNeighborsMixin:
 
         Notes
         -----
-        The matrix of all pairs is never formed. All pairs are counted where that takes seconds; in larger data,
-        among candidates from the layers with many centres and among neighbours of neighbours, which finds 99 % of
-        the true neighbours on images of digits.
+        The matrix of all pairs is never formed. All pairs are counted where that takes seconds; in larger data, those
+        with candidates from the layers of many centres, and with neighbours of neighbours. On 20,000 images of digits
+        that finds 99.9 % of the true neighbours, and 95 % by the last layer alone, where most are nearly equal.
 
         Examples
         --------
