@@ -56,9 +56,10 @@ class LaplacianEigenmaps(GraphKernel):
         of the data; "unit" the degree alone, the normalised Laplacian of [Belkin2003] and of scikit-learn. "auto"
         means "length" where the data have at most 5 intrinsic dimensions (`intrinsic_dimension`): in more, edge
         lengths say how noisy a point is rather than how densely its part of the manifold is sampled.
-    neighbors : str or transformer, default="auto"
-        "exact", "faiss", "pynndescent", "precomputed" (X holds distances), or an object with scikit-learn's
-        `KNeighborsTransformer` interface.
+    neighbors : str, transformer or graph, default="auto"
+        "exact", "faiss", "pynndescent", "precomputed" (X holds distances), an object with scikit-learn's
+        `KNeighborsTransformer` interface such as :class:`~polyfold.BootstrapNeighborsTransformer`, or a matrix (n, n)
+        of the distances of neighbouring training rows, which has no place for new points.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
@@ -141,7 +142,7 @@ class DiffusionMaps(GraphKernel):
     n_steps : int, default=1
         Steps t of the walk: coordinates are λᵗ ψ, their kernel has eigenvalues λ²ᵗ. Non-redundant embeddings maximise
         over the walk of t steps.
-    neighbors : str or transformer, default="auto"
+    neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
