@@ -296,6 +296,16 @@ ENSEMBLES = [
         exempt=_OWN_CENTRE,
     ),
     Entry(
+        "BootstrapMap",
+        pf.BootstrapMap(
+            network=pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=20, random_state=0),
+            layout="spectral",
+            random_state=0,
+        ),
+        minimum=5,
+        exempt=_OWN_CENTRE,
+    ),
+    Entry(
         "BootstrapNeighborsTransformer",
         pf.BootstrapNeighborsTransformer(
             2, network=pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, random_state=0)

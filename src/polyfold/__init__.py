@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from polyfold.ensembles import Compressed, ModularClassifier, ModularNeighbors, select_diversity
     from polyfold.estimators import (
         BootstrapClustering,
+        BootstrapMap,
         BootstrapNeighborsTransformer,
         KernelEmbedding,
         ModularAutoencoder,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Compressed": "ensembles",
     "BootstrapClustering": "estimators",
+    "BootstrapMap": "estimators",
     "BootstrapNeighborsTransformer": "estimators",
     "KernelEmbedding": "estimators",
     "ModularAutoencoder": "estimators",
@@ -39,6 +41,7 @@ _PACKAGES = ("baselines", "bootstrap", "datasets", "experiments", "kernels", "me
 
 __all__ = [
     "BootstrapClustering",
+    "BootstrapMap",
     "BootstrapNeighborsTransformer",
     "Compressed",
     "KernelEmbedding",

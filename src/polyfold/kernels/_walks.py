@@ -100,9 +100,13 @@ class LaplacianEigenmaps(GraphKernel):
 
     def operator_on(self, X: Any) -> Operator:
         """Build the flipped Laplacian of the neighbour graph of `X`."""
+        _, near, row_points = neighborhoods(self, X)
+        return self.operator_of(near, row_points)
+
+    def operator_of(self, near: Neighborhoods, row_points: NDArray | None = None) -> Operator:
+        """Build the flipped Laplacian of neighbourhoods that are known."""
         check_choice("weights", self.weights, WEIGHTS)
         check_choice("step_time", self.step_time, ("auto", "length", "unit"))
-        _, near, row_points = neighborhoods(self, X)
         affinity = self._affinity(near)
         walk = _Walk.of(near, affinity, edge_weights(near, affinity), even=self._has_even_pace(near))
         flip = largest_eigenvalue(walk.cost)
