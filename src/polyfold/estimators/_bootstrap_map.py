@@ -122,7 +122,8 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.layout_ = choose_layout(self.layout, n, self.n_components)
         with blas_threads(1):
             self._spectrum, start = self._start(n)
-            Z = start if self.layout_ == "spectral" else self._lay_out(start, draw_seed(rng))
+            plain = self.layout_ == "spectral" or not self._has_news()
+            Z = start if plain else self._lay_out(start, draw_seed(rng))
         self.embedding_ = self._one_place(Z).astype(self.network_.embedding_.dtype, copy=False)
         return self
 
@@ -133,32 +134,31 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def transform(self, X: Any) -> NDArray:
         """Place points, old or new, on the map: (n_samples, n_components)."""
         check_is_fitted(self)
-        network, n = self.network_, len(self.embedding_)
-        distances, indices = network.kneighbors(X, min(PLACING, n), layer="auto")
-        known = distances[:, 0] == 0
+        points = self.network_._codes_of(X)
+        k = min(PLACING, len(self.embedding_))
+        distances, indices = self.network_._nearest(points, k, "auto", own=False, return_distance=True)
         Z = place(distances, indices, self.embedding_)
-        if self.layout_ == "spectral" and not known.all():
-            with blas_threads(1):
-                Z[~known] = self._extended(X, ~known)
+        new = distances[:, 0] > 0
+        if self.layout_ == "spectral" and new.any():
+            Z[new] = self._extended([codes[:, new] for codes in points])
         return Z.astype(self.embedding_.dtype, copy=False)
 
-    def _extended(self, X: Any, new: NDArray) -> NDArray:
+    def _extended(self, points: list[NDArray]) -> NDArray:
         """Coordinates of new points by the extension of the eigenmaps, or of the network's output."""
         if self._spectrum is None:
-            return self.network_.transform(X)[new]
-        rows = X[np.flatnonzero(new)] if hasattr(X, "shape") and not hasattr(X, "iloc") else np.asarray(X)[new]
-        Z = np.zeros((int(new.sum()), self.n_components))
-        found = self._spectrum.coordinates(rows)
-        Z[:, : found.shape[1]] = found
-        return Z
+            return self.network_.output_.transform(points[-1], n_jobs=n_threads(self.n_jobs))
+        with blas_threads(1):
+            found = self._spectrum.coordinates(_code_rows(points))
+        return np.pad(found, ((0, 0), (0, self.n_components - found.shape[1])))
 
     def _start(self, n: int) -> tuple[Any, NDArray]:
         """Eigenmaps of the network's graph, with more neighbours until it is connected; else principal components."""
         k = min(EIGEN_NEIGHBORS, n - 1)
-        while k < min(n, 16 * EIGEN_NEIGHBORS):
-            distances, indices = self.network_.kneighbors(n_neighbors=k, layer=self.layer)
-            search = _NetworkSearch(self.network_, self.layer)
-            spectrum = eigenmaps(Neighborhoods(distances, indices, search), self.n_components) if n > 2 else None
+        while self._has_news() and n > 2 and k < min(n, 16 * EIGEN_NEIGHBORS):
+            near = Neighborhoods(
+                *self.network_.kneighbors(n_neighbors=k, layer=self.layer), _CodeSearch(self.network_, self.layer)
+            )
+            spectrum = eigenmaps(near, self.n_components)
             if spectrum is not None:
                 Z = np.zeros((n, self.n_components))
                 Z[:, : spectrum.rank] = spectrum.features.functions @ spectrum.readout
@@ -188,9 +188,13 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             graphs.append(Lists(near.distances, near.indices, self.input_share))
         return [graph for graph in graphs if graph.weight > 0] or [Lists(np.sqrt(distances), indices)]
 
+    def _has_news(self) -> bool:
+        """Whether the network tells any points apart."""
+        return bool(self.network_.explained_variance_.any())
+
     def _one_place(self, Z: NDArray) -> NDArray:
         """Give points that share all codes the place of the first of them."""
-        copies = distinct_rows(np.hstack([codes.T for codes in self.network_.network_.codes]))
+        copies = distinct_rows(_code_rows(self.network_.network_.codes))
         return Z if copies is None else Z[copies[0]][copies[1]]
 
     def _new_network(self, n_rows: int, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
@@ -222,15 +226,23 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
 
 @dataclass(frozen=True)
-class _NetworkSearch:
-    """Search among the training points of a network."""
+class _CodeSearch:
+    """Search among the training points of a network, for points that are given by their codes side by side."""
 
     network: MultilayerBootstrapNetwork
     layer: Any
 
-    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+    def query(self, X: NDArray, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest training points, shape (n, k)."""
-        return self.network.kneighbors(X, k, layer=self.layer)
+        codes = self.network.network_.codes
+        parts = np.split(X.T, np.cumsum([len(layer) for layer in codes])[:-1])
+        points = [part.astype(layer.dtype) for part, layer in zip(parts, codes, strict=True)]
+        return self.network._nearest(points, k, self.layer, own=False, return_distance=True)
+
+
+def _code_rows(codes: list[NDArray]) -> NDArray:
+    """Codes of all layers side by side, (n, V·L)."""
+    return np.hstack([layer.T for layer in codes])
 
 
 def _input_rows(network: MultilayerBootstrapNetwork) -> Any:
