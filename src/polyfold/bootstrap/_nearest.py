@@ -32,8 +32,9 @@ EXACT_SECONDS = 5.0
 CANDIDATES_EACH = 3
 FEWEST_CANDIDATES = 60
 SCREEN_SHARE = 0.2
-# How often neighbours of neighbours become candidates.
+# How often neighbours of neighbours become candidates, and how many of whom.
 ROUNDS = 2
+FRIENDS = 15
 # Comparisons of 8 bits count that far.
 BYTE_ROWS = 252
 
@@ -200,9 +201,8 @@ def _screen(costs: np.ndarray) -> list[int]:
 
 def _friends(indices: np.ndarray, n: int) -> np.ndarray:
     """Neighbours, and theirs, of every point, without itself and each once; padded with -1: (n, m)."""
-    k = indices.shape[1]
-    own = np.arange(n)[:, None]
-    every = np.concatenate([indices, indices[indices].reshape(n, k * k)], axis=1)
+    own, friends = np.arange(n)[:, None], indices[:, :FRIENDS]
+    every = np.concatenate([indices, friends[friends].reshape(n, -1)], axis=1)
     every[every == own] = -1
     every.sort(axis=1)
     every[:, 1:][every[:, 1:] == every[:, :-1]] = -1
