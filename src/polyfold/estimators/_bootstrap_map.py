@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from polyfold._running import blas_threads, n_threads
+from polyfold._running import using_threads
 from polyfold._validation import check_choice, check_count, check_real, draw_seed, keeps_state_on_failure
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
 from polyfold.estimators._bootstrap_neighbors import new_network, take_feature_names
@@ -58,7 +58,8 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     random_state : int, RandomState or None, default=None
         The same seed gives the same map for any `n_jobs`.
     n_jobs : int or None, default=None
-        Threads of the network and of the search for neighbours; layouts use one.
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it; t-SNE and UMAP use one.
 
     Attributes
     ----------
@@ -115,15 +116,15 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         self._check_parameters()
         rng = check_random_state(self.random_state)
-        self.network_ = self._new_network(_num_samples(X), rng).fit(X, **options)
-        self.network_._ranking_layers(self.layer)
-        take_feature_names(self, self.network_)
-        n = self.network_.codes().shape[0]
-        self.layout_ = choose_layout(self.layout, n, self.n_components)
-        with blas_threads(1):
+        with using_threads(self.n_jobs):
+            self.network_ = self._new_network(_num_samples(X), rng).fit(X, **options)
+            self.network_._ranking_layers(self.layer)
+            n = self.network_.codes().shape[0]
+            self.layout_ = choose_layout(self.layout, n, self.n_components)
             self._spectrum, start = self._start(n)
             plain = self.layout_ == "spectral" or not self._has_news()
             Z = start if plain else self._lay_out(start, draw_seed(rng))
+        take_feature_names(self, self.network_)
         self.embedding_ = self._one_place(Z).astype(self.network_.embedding_.dtype, copy=False)
         return self
 
@@ -134,21 +135,21 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def transform(self, X: Any) -> NDArray:
         """Place points, old or new, on the map: (n_samples, n_components)."""
         check_is_fitted(self)
-        points = self.network_._codes_of(X)
         k = min(PLACING, len(self.embedding_))
-        distances, indices = self.network_._nearest(points, k, "auto", own=False, return_distance=True)
-        Z = place(distances, indices, self.embedding_)
-        new = distances[:, 0] > 0
-        if self.layout_ == "spectral" and new.any():
-            Z[new] = self._extended([codes[:, new] for codes in points])
+        with using_threads(self.n_jobs):
+            points = self.network_._codes_of(X)
+            distances, indices = self.network_._nearest(points, k, "auto", own=False, return_distance=True)
+            Z = place(distances, indices, self.embedding_)
+            new = distances[:, 0] > 0
+            if self.layout_ == "spectral" and new.any():
+                Z[new] = self._extended([codes[:, new] for codes in points])
         return Z.astype(self.embedding_.dtype, copy=False)
 
     def _extended(self, points: list[NDArray]) -> NDArray:
         """Coordinates of new points by the extension of the eigenmaps, or of the network's output."""
         if self._spectrum is None:
-            return self.network_.output_.transform(points[-1], n_jobs=n_threads(self.n_jobs))
-        with blas_threads(1):
-            found = self._spectrum.coordinates(_code_rows(points))
+            return self.network_.output_.transform(points[-1])
+        found = self._spectrum.coordinates(_code_rows(points))
         return np.pad(found, ((0, 0), (0, self.n_components - found.shape[1])))
 
     def _start(self, n: int) -> tuple[Any, NDArray]:
@@ -184,7 +185,7 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         graphs = [Lists(np.sqrt(distances), indices, 1 - self.input_share)]
         rows = _input_rows(self.network_)
         if self.input_share > 0 and rows is not None:
-            near = find_neighbors(rows, k, n_jobs=n_threads(self.n_jobs))
+            near = find_neighbors(rows, k)
             graphs.append(Lists(near.distances, near.indices, self.input_share))
         return [graph for graph in graphs if graph.weight > 0] or [Lists(np.sqrt(distances), indices)]
 

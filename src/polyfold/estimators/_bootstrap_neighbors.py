@@ -33,7 +33,8 @@ class BootstrapNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, Transformer
     random_state : int, RandomState or None, default=None
         Of the default network.
     n_jobs : int or None, default=None
-        Threads of the default network.
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
 
     Attributes
     ----------

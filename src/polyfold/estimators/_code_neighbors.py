@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._running import blas_threads, n_threads
+from polyfold._running import n_threads, using_threads
 from polyfold._validation import check_choice, check_count
 from polyfold.bootstrap import nearest_by_codes
 
@@ -115,7 +115,7 @@ class CodeNeighborsMixin:
 
     def _codes_of(self, X: Any) -> list[NDArray]:
         rows = self._validate(X, reset=False)
-        with blas_threads(1):
+        with using_threads(self.n_jobs):
             return self.network_.encode_layers(rows, n_jobs=n_threads(self.n_jobs))
 
     def _ranking_layers(self, layer: Any) -> list[int]:
