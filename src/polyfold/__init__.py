@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from polyfold.ensembles import Compressed, ModularClassifier, ModularNeighbors, select_diversity
     from polyfold.estimators import (
         BootstrapClustering,
+        BootstrapMap,
+        BootstrapNeighborsTransformer,
         KernelEmbedding,
         ModularAutoencoder,
         ModularKernelPCA,
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 _HOME = {
     "Compressed": "ensembles",
     "BootstrapClustering": "estimators",
+    "BootstrapMap": "estimators",
+    "BootstrapNeighborsTransformer": "estimators",
     "KernelEmbedding": "estimators",
     "ModularAutoencoder": "estimators",
     "ModularClassifier": "ensembles",
@@ -37,6 +41,8 @@ _PACKAGES = ("baselines", "bootstrap", "datasets", "experiments", "kernels", "me
 
 __all__ = [
     "BootstrapClustering",
+    "BootstrapMap",
+    "BootstrapNeighborsTransformer",
     "Compressed",
     "KernelEmbedding",
     "ModularAutoencoder",

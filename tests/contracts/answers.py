@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from polyfold._linalg import as_dense
 from polyfold.exceptions import DegenerateDataWarning, GraphWarning
 
 # What the library documents about data that carry too little, and nothing else.
@@ -67,7 +68,7 @@ def same_signs(Z, reference):
 
 def assert_close(found, expected, precision):
     """Assert finite arrays whose largest difference is at most `precision` of the largest expected value."""
-    found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    found, expected = (as_dense(values).astype(np.float64) for values in (found, expected))
     assert found.shape == expected.shape, f"shape {found.shape} instead of {expected.shape}"
     assert np.isfinite(found).all(), "NaN or infinite values"
     gap, size = float(np.abs(found - expected).max()), float(np.abs(expected).max())

@@ -16,7 +16,7 @@ GIVEN = {"precomputed"}
 ON_EVERY_KERNEL = (pf.KernelEmbedding, pf.NonRedundantEmbedding, pf.ModularKernelPCA)
 PROPERTIES = {
     *("origin", "scale", "order", "rotation", "copies", "constant_columns", "huge", "train", "chunks"),
-    *("uint8", "single", "sparse", "sparse_values", "scikit_learn"),
+    *("uint8", "single", "sparse", "sparse_values", "scikit_learn", "table"),
 }
 
 

@@ -9,6 +9,7 @@ from polyfold.bootstrap._cut import Cut, fit_cut
 from polyfold.bootstrap._draws import Draw, decaying_sizes
 from polyfold.bootstrap._matching import shared_centers
 from polyfold.bootstrap._membership import Membership, fit_membership
+from polyfold.bootstrap._nearest import nearest_by_codes
 from polyfold.bootstrap._network import Network, fit_network
 from polyfold.bootstrap._number import most_reproduced, number_scores
 from polyfold.bootstrap._output import Output, fit_output
@@ -37,6 +38,7 @@ __all__ = [
     "layer_agreement",
     "most_reproduced",
     "n_directions",
+    "nearest_by_codes",
     "number_scores",
     "sample_rows",
     "shared_centers",

@@ -55,25 +55,32 @@ class Network:
 
     def encode(self, X: Any, layer: int, *, n_jobs: int = 1) -> np.ndarray:
         """Codes of new points in a layer (0 is the bottom): (V, n)."""
+        return self._encode_up_to(X, layer, n_jobs)[-1]
+
+    def encode_layers(self, X: Any, *, n_jobs: int = 1) -> list[np.ndarray]:
+        """Codes of new points in every layer: (V, n) each."""
+        return self._encode_up_to(X, len(self.sizes) - 1, n_jobs)
+
+    def _encode_up_to(self, X: Any, layer: int, n_jobs: int) -> list[np.ndarray]:
         neighbors = self.bottom.neighbors(X, own=False, n_jobs=n_jobs)
-        prepared, codes = self._prepare(), None
+        prepared, first = self._prepare(), None
         if prepared.suits(X, 0):
-            codes = prepared.assign_bottom(X, neighbors)
-        if codes is None:
-            codes = _run(
+            first = prepared.assign_bottom(X, neighbors)
+        if first is None:
+            first = _run(
                 lambda d: self.bottom.assign(X, d, neighbors, own=False),
                 self.draws[0],
                 self.sizes[0],
                 X.shape[0],
                 n_jobs,
             )
+        codes = [first]
         for level in range(1, layer + 1):
-            below = codes
             if prepared.suits(X, level):
-                codes = prepared.assign_upper(below, level)
-                continue
-            codes = self._assign_layer(below, level, n_jobs)
-        return codes.astype(code_dtype(self.sizes[layer]), copy=False)
+                codes.append(prepared.assign_upper(codes[-1], level))
+            else:
+                codes.append(self._assign_layer(codes[-1], level, n_jobs))
+        return [part.astype(code_dtype(size), copy=False) for part, size in zip(codes, self.sizes, strict=False)]
 
     def _prepare(self) -> Prepared:
         """Return what small batches share; made when it is asked for, and not stored with the network."""

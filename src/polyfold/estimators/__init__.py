@@ -4,6 +4,8 @@ from polyfold.estimators._autoencoder import ModularAutoencoder
 from polyfold.estimators._autoencoder_network import ModularAutoencoderNetwork
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
 from polyfold.estimators._bootstrap_clustering import BootstrapClustering
+from polyfold.estimators._bootstrap_map import BootstrapMap
+from polyfold.estimators._bootstrap_neighbors import BootstrapNeighborsTransformer
 from polyfold.estimators._embedding import KernelEmbedding
 from polyfold.estimators._modular_kernel_pca import ModularKernelPCA
 from polyfold.estimators._modular_regressor import ModularRegressor
@@ -11,6 +13,8 @@ from polyfold.estimators._nonredundant import NonRedundantEmbedding
 
 __all__ = [
     "BootstrapClustering",
+    "BootstrapMap",
+    "BootstrapNeighborsTransformer",
     "KernelEmbedding",
     "ModularAutoencoder",
     "ModularAutoencoderNetwork",

@@ -35,6 +35,7 @@ from polyfold.bootstrap import (
     fit_output,
     fit_stacks,
 )
+from polyfold.estimators._code_neighbors import CodeNeighborsMixin
 from polyfold.exceptions import DegenerateDataWarning, ScaleWarning
 from polyfold.neighbors import sorted_lists, with_own_zeros
 
@@ -47,7 +48,7 @@ HEAVY = 0.9
 HALF = 0.5
 
 
-class MultilayerBootstrapNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class MultilayerBootstrapNetwork(CodeNeighborsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Reduce dimensions by layers of random nearest-centre clusterings.
 
     Every layer holds V clusterings. A clustering draws k points as its centres and some of the features, and

@@ -9,6 +9,7 @@ from polyfold.kernels._base import (
     PointFeatures,
     fourier_features,
 )
+from polyfold.kernels._bootstrap_eigenmaps import BootstrapEigenmaps
 from polyfold.kernels._isomap import Isomap
 from polyfold.kernels._lle import LocallyLinear
 from polyfold.kernels._operator import Extension, Operator, feature_operator
@@ -29,6 +30,7 @@ from polyfold.kernels._walks import DiffusionMaps, LaplacianEigenmaps, intrinsic
 
 __all__ = [
     "KERNELS",
+    "BootstrapEigenmaps",
     "CallableKernel",
     "Cosine",
     "DiffusionMaps",

@@ -39,7 +39,7 @@ class Isomap(GraphKernel):
         "avoid" is for noisy data: a path follows an edge only if each end is among the neighbours of the other, and
         the tenth of the points that lie sparsest beside their neighbours are ends of paths, never passed through. One
         stray point between two turns of a Swiss roll otherwise joins them. "keep" is the classical graph.
-    neighbors : str or transformer, default="auto"
+    neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`.
     random_state : int, default=0
         Of the choice of landmarks.

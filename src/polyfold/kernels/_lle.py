@@ -36,7 +36,7 @@ class LocallyLinear(GraphKernel):
         None means 10, or all others where there are fewer.
     reg : float, default=1e-3
         Share of the trace added to each local Gram matrix, as in scikit-learn.
-    neighbors : str or transformer, default="auto"
+    neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`; "precomputed" is not possible, the weights need the points.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a

@@ -29,7 +29,7 @@ from scipy.sparse.linalg import eigsh
 
 from polyfold._linalg import as_dense
 from polyfold.exceptions import GraphWarning
-from polyfold.neighbors import Neighborhoods, distinct_rows, find_neighbors
+from polyfold.neighbors import Neighborhoods, distinct_rows, fewest_neighbors, find_neighbors, is_graph
 
 _MATCH = 1e-6
 _NO_VALUES = np.empty(0)
@@ -225,8 +225,9 @@ def neighborhoods(kernel: Any, X: Any, *, default: int = 10) -> tuple[Any, Neigh
     """
     points, row_points, near = X, None, _neighborhoods(kernel, X, default)
     given = takes_distances(kernel)
-    # A sparse graph of distances may hold too few neighbours to spare some of them.
-    if not near.distances[:, 0].all() and not (given and sp.issparse(X)):
+    # A graph of distances may hold too few neighbours to spare some of them.
+    spare = not is_graph(kernel.neighbors) and not (given and sp.issparse(X))
+    if spare and not near.distances[:, 0].all():
         copies = _coincident(near) if given else distinct_rows(X)
         if copies is not None:
             first, row_points = copies
@@ -270,7 +271,8 @@ def _neighborhoods(kernel: Any, points: Any, default: int) -> Neighborhoods:
             f"{type(kernel).__name__} needs at least 3 points at different places, got {n}; drop duplicates, or use a "
             "kernel of two points such as 'rbf'."
         )
-    k = min(default, n - 1) if kernel.n_neighbors is None else kernel.n_neighbors
+    most = fewest_neighbors(kernel.neighbors) if is_graph(kernel.neighbors) else n - 1
+    k = max(1, min(default, most)) if kernel.n_neighbors is None else kernel.n_neighbors
     return find_neighbors(points, k, engine=kernel.neighbors, n_jobs=kernel.n_jobs)
 
 
@@ -284,7 +286,7 @@ def require_points(kernel: Any, X: Any) -> NDArray:
     if takes_distances(kernel):
         raise ValueError(
             f"{type(kernel).__name__} needs the points themselves, so neighbors='precomputed' is not possible; pass "
-            "X and, to bring your own graph, a transformer as neighbors."
+            "X and, to bring your own graph, the graph or a transformer as neighbors."
         )
     return as_dense(X)
 

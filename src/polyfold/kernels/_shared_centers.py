@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from polyfold._linalg import as_dense
 from polyfold._running import n_threads
 from polyfold._validation import check_count, check_range, draw_seed, own_rows, sum_duplicates
-from polyfold.bootstrap import choose_bottom, decaying_sizes, fit_network, shared_centers
+from polyfold.bootstrap import Network, choose_bottom, decaying_sizes, fit_network, shared_centers
 from polyfold.kernels._base import Kernel, KernelColumns, PointFeatures
 
 
@@ -75,25 +75,7 @@ class SharedCenters(Kernel):
 
     def _resolve(self, X: Any) -> None:
         """Fit the network whose codes are compared."""
-        X = own_rows(_usable(X), X)
-        n = X.shape[0]
-        share = self.first_layer < 1
-        first = int(self.first_layer * n) if share else check_count("first_layer", self.first_layer, maximum=n - 1)
-        sizes = decaying_sizes(max(1, first), self.decay, self.n_classes)
-        seed = draw_seed(self.random_state)
-        bottom = choose_bottom(
-            X, metric=self.metric, neighbors=self.neighbors, n_centers=sizes[0], reconstruction=0.0, seed=seed
-        )
-        self.network_ = fit_network(
-            X,
-            bottom,
-            sizes,
-            n_clusterings=self.n_clusterings,
-            feature_fraction=self.feature_fraction,
-            reconstruction=0.0,
-            seed=seed,
-            n_jobs=n_threads(self.n_jobs),
-        )
+        self.network_ = network_of(self, X)
 
     def __call__(self, X: Any, Y: Any) -> NDArray:
         """Return the shares of all pairs of rows, shape (n, m)."""
@@ -109,11 +91,8 @@ class SharedCenters(Kernel):
         if not hasattr(self, "network_"):
             raise ValueError("SharedCenters depends on all of the data; call resolve(X) before evaluating it.")
         network = self.network_
-        X, known = _usable(X), network.bottom.X
-        if X.shape[1] != known.shape[1]:
-            raise ValueError(f"X must have the {known.shape[1]} columns of the training rows, got {X.shape[1]}.")
-        X = X if sp.issparse(known) else as_dense(X)
-        return network.encode(X, range(len(network.sizes))[self.layer], n_jobs=n_threads(self.n_jobs))
+        rows = rows_for(network, X)
+        return network.encode(rows, range(len(network.sizes))[self.layer], n_jobs=n_threads(self.n_jobs))
 
 
 @dataclass(frozen=True)
@@ -125,6 +104,37 @@ class _CodeColumns(KernelColumns):
     def transform(self, X: Any) -> NDArray:
         """Return the shares, shape (n, R)."""
         return shared_centers(self.kernel.codes(X), self.codes) / self.codes.shape[0]
+
+
+def network_of(kernel: Any, X: Any) -> Network:
+    """Fit the network that a kernel's parameters describe."""
+    X = own_rows(_usable(X), X)
+    n = X.shape[0]
+    share = kernel.first_layer < 1
+    first = int(kernel.first_layer * n) if share else check_count("first_layer", kernel.first_layer, maximum=n - 1)
+    sizes = decaying_sizes(max(1, first), kernel.decay, kernel.n_classes)
+    seed = draw_seed(kernel.random_state)
+    bottom = choose_bottom(
+        X, metric=kernel.metric, neighbors=kernel.neighbors, n_centers=sizes[0], reconstruction=0.0, seed=seed
+    )
+    return fit_network(
+        X,
+        bottom,
+        sizes,
+        n_clusterings=kernel.n_clusterings,
+        feature_fraction=kernel.feature_fraction,
+        reconstruction=0.0,
+        seed=seed,
+        n_jobs=n_threads(kernel.n_jobs),
+    )
+
+
+def rows_for(network: Network, X: Any) -> Any:
+    """Return rows in the form in which a network encodes them."""
+    X, known = _usable(X), network.bottom.X
+    if X.shape[1] != known.shape[1]:
+        raise ValueError(f"X must have the {known.shape[1]} columns of the training rows, got {X.shape[1]}.")
+    return X if sp.issparse(known) else as_dense(X)
 
 
 def _usable(X: Any) -> Any:

@@ -77,7 +77,7 @@ class TangentAlignment(_TangentKernel):
         None means √n/3, at least 12 and at most 30, or all others where there are fewer. Must exceed `n_directions`.
     n_directions : int, default=2
         Dimension of the tangent spaces.
-    neighbors : str or transformer, default="auto"
+    neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`; "precomputed" is not possible, tangent spaces need the points.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a

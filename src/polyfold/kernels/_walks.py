@@ -56,9 +56,10 @@ class LaplacianEigenmaps(GraphKernel):
         of the data; "unit" the degree alone, the normalised Laplacian of [Belkin2003] and of scikit-learn. "auto"
         means "length" where the data have at most 5 intrinsic dimensions (`intrinsic_dimension`): in more, edge
         lengths say how noisy a point is rather than how densely its part of the manifold is sampled.
-    neighbors : str or transformer, default="auto"
-        "exact", "faiss", "pynndescent", "precomputed" (X holds distances), or an object with scikit-learn's
-        `KNeighborsTransformer` interface.
+    neighbors : str, transformer or graph, default="auto"
+        "exact", "faiss", "pynndescent", "precomputed" (X holds distances), an object with scikit-learn's
+        `KNeighborsTransformer` interface such as :class:`~polyfold.BootstrapNeighborsTransformer`, or a matrix (n, n)
+        of the distances of neighbouring training rows, which has no place for new points.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
@@ -99,9 +100,13 @@ class LaplacianEigenmaps(GraphKernel):
 
     def operator_on(self, X: Any) -> Operator:
         """Build the flipped Laplacian of the neighbour graph of `X`."""
+        _, near, row_points = neighborhoods(self, X)
+        return self.operator_of(near, row_points)
+
+    def operator_of(self, near: Neighborhoods, row_points: NDArray | None = None) -> Operator:
+        """Build the flipped Laplacian of neighbourhoods that are known."""
         check_choice("weights", self.weights, WEIGHTS)
         check_choice("step_time", self.step_time, ("auto", "length", "unit"))
-        _, near, row_points = neighborhoods(self, X)
         affinity = self._affinity(near)
         walk = _Walk.of(near, affinity, edge_weights(near, affinity), even=self._has_even_pace(near))
         flip = largest_eigenvalue(walk.cost)
@@ -141,7 +146,7 @@ class DiffusionMaps(GraphKernel):
     n_steps : int, default=1
         Steps t of the walk: coordinates are λᵗ ψ, their kernel has eigenvalues λ²ᵗ. Non-redundant embeddings maximise
         over the walk of t steps.
-    neighbors : str or transformer, default="auto"
+    neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a

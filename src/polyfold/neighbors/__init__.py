@@ -1,10 +1,10 @@
 """Who is near whom: exact, FAISS, PyNNDescent or given; one way for graphs, search and networks."""
 
 from polyfold.neighbors._distinct import distinct_rows
-from polyfold.neighbors._engines import sorted_lists, with_own_zeros
+from polyfold.neighbors._engines import fewest_neighbors, sorted_lists, with_own_zeros
 from polyfold.neighbors._links import Links
 from polyfold.neighbors._principal import PrincipalIndex, Screen, list_recall, principal_screen, unit_rows
-from polyfold.neighbors._search import Neighborhoods, Search, choose_engine, find_neighbors, make_search
+from polyfold.neighbors._search import Neighborhoods, Search, choose_engine, find_neighbors, is_graph, make_search
 
 __all__ = [
     "Links",
@@ -14,7 +14,9 @@ __all__ = [
     "Search",
     "choose_engine",
     "distinct_rows",
+    "fewest_neighbors",
     "find_neighbors",
+    "is_graph",
     "list_recall",
     "make_search",
     "principal_screen",

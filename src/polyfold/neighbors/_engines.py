@@ -1,5 +1,6 @@
 """Other ways to find neighbours: FAISS, PyNNDescent, given graphs and distances, any neighbours transformer."""
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -164,6 +165,9 @@ class _Transformer:
     def of_training(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest others, whether the graph counts a point itself or not."""
         if hasattr(self.transformer, "kneighbors"):
+            # Without rows, the training points are meant, each without itself: no row is searched for its own place.
+            if inspect.signature(self.transformer.kneighbors).parameters["X"].default is None:
+                return self.transformer.kneighbors(n_neighbors=k)
             return without_self(*self.transformer.kneighbors(X, n_neighbors=k + 1))
         graph = self.transformer.transform(X)
         return _first_columns(*_sorted_entries(graph, drop_self=True), graph.shape, k)
@@ -174,6 +178,53 @@ class _Transformer:
             return self.transformer.kneighbors(X, n_neighbors=k)
         graph = self.transformer.transform(X)
         return _first_columns(*_sorted_entries(graph, drop_self=False), graph.shape, k)
+
+
+class _Graph:
+    """A graph of distances between the training rows, beside the rows themselves."""
+
+    def __init__(self, X: Any, graph: Any):
+        if graph.shape != (X.shape[0], X.shape[0]):
+            raise ValueError(
+                f"neighbors must be a graph of the {X.shape[0]} rows of X, (n, n), got shape {graph.shape}; pass a "
+                "transformer such as KNeighborsTransformer for rows that vary."
+            )
+        self.rows = Exact(X)
+        self.distances, self.indices = self._lists(graph, fewest_neighbors(graph))
+
+    @staticmethod
+    def _lists(graph: Any, k: int) -> tuple[NDArray, NDArray]:
+        return _first_columns(*_sorted_entries(graph, drop_self=True), graph.shape, max(1, k))
+
+    def of_training(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the `k` nearest others of every training point, shape (n, k)."""
+        if k > self.indices.shape[1]:
+            raise ValueError(
+                f"n_neighbors must be <= {self.indices.shape[1]}, the neighbours that every row of the given graph "
+                f"has, got {k}; lower it, or build the graph with more."
+            )
+        return self.distances[:, :k], self.indices[:, :k]
+
+    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+        """Return the lists of rows that are training rows, each at its own place first."""
+        distance, place = self.rows.query(X, 1)
+        if distance.any():
+            raise ValueError(
+                "X must hold training rows, because a graph given as neighbors knows no others, got "
+                f"{np.count_nonzero(distance)} new ones; pass a transformer such as KNeighborsTransformer as neighbors."
+            )
+        place, others = place[:, 0], max(0, k - 1)
+        distances = np.hstack([distance, self.distances[place, :others]])
+        return distances, np.hstack([place[:, None], self.indices[place, :others]])
+
+
+def fewest_neighbors(graph: Any) -> int:
+    """Neighbours, other than itself, that every row of a graph has."""
+    if not sp.issparse(graph):
+        return graph.shape[1] - 1
+    coo = sp.csr_array(graph).tocoo()
+    rows, columns = coo.coords
+    return int(np.bincount(rows[rows != columns], minlength=graph.shape[0]).min(initial=graph.shape[1]))
 
 
 def sorted_lists(graph: Any, *, drop_self: bool) -> NDArray:
@@ -234,5 +285,10 @@ def _first_columns(rows: NDArray, columns: NDArray, distances: NDArray, shape: A
 
 
 SEARCHES.update(
-    faiss=_Faiss, flat=_FaissFlat, pynndescent=_PyNNDescent, precomputed=_Distances, transformer=_Transformer
+    faiss=_Faiss,
+    flat=_FaissFlat,
+    pynndescent=_PyNNDescent,
+    precomputed=_Distances,
+    transformer=_Transformer,
+    graph=_Graph,
 )

@@ -80,9 +80,10 @@ def find_neighbors(X: Any, n_neighbors: int, *, engine: Any = "auto", n_jobs: in
     X : {array-like, sparse matrix} of shape (n, n_features), or distances where ``engine="precomputed"``
     n_neighbors : int
         At most n - 1.
-    engine : str or transformer, default="auto"
-        "exact" (scikit-learn), "faiss", "pynndescent", "precomputed", or an object with scikit-learn's
-        `KNeighborsTransformer` interface. "auto" follows `choose_engine`.
+    engine : str, transformer or graph, default="auto"
+        "exact" (scikit-learn), "faiss", "pynndescent", "precomputed", an object with scikit-learn's
+        `KNeighborsTransformer` interface, or a matrix of the distances of neighbouring rows. "auto" follows
+        `choose_engine`.
     n_jobs : int or None, default=None
     """
     k = check_count(
@@ -99,10 +100,15 @@ def find_neighbors(X: Any, n_neighbors: int, *, engine: Any = "auto", n_jobs: in
 
 
 def make_search(engine: Any, X: Any) -> Any:
-    """Index the rows of `X` by an engine's name, or by a copy of a transformer of neighbours."""
+    """Index the rows of `X` by an engine's name, by a copy of a transformer of neighbours, or by a graph of them."""
     if isinstance(engine, str):
         return SEARCHES[engine](X)
-    return SEARCHES["transformer"](X, engine)
+    return SEARCHES["graph" if is_graph(engine) else "transformer"](X, engine)
+
+
+def is_graph(engine: Any) -> bool:
+    """Whether what was passed as neighbours is a graph of the training rows."""
+    return sp.issparse(engine) or isinstance(engine, np.ndarray)
 
 
 def choose_engine(n_samples: int, n_features: int, *, sparse: bool = False, approximate: bool = True) -> str:

@@ -1,0 +1,254 @@
+"""A map of data: the neighbour graph of a bootstrap network in the plane."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from polyfold._running import using_threads
+from polyfold._validation import check_choice, check_count, check_real, draw_seed, keeps_state_on_failure
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
+from polyfold.estimators._bootstrap_neighbors import new_network, take_feature_names
+from polyfold.estimators._layouts import (
+    LAYOUTS,
+    Lists,
+    choose_layout,
+    eigenmaps,
+    place,
+    require_layout,
+    tsne_layout,
+    umap_layout,
+)
+from polyfold.neighbors import Neighborhoods, distinct_rows, find_neighbors
+
+# Clusterings per layer of the default network: neighbours need fewer than clusters do.
+CLUSTERINGS = 100
+# Neighbours of eigenmaps and of umap-learn; of t-SNE, by its perplexity.
+EIGEN_NEIGHBORS, UMAP_NEIGHBORS, PERPLEXITY = 10, 15, 30
+# Neighbours that place a new point.
+PLACING = 10
+
+
+class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Draw a map in which points lie together that a bootstrap network finds similar.
+
+    The network's neighbour graph is laid out by its own eigenmaps, or by t-SNE or UMAP started from them, so that
+    distances between far groups mean something, too.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimensions of the map.
+    network : MultilayerBootstrapNetwork, optional
+        The network to fit, with its own parameters; by default one of 100 clusterings per layer.
+    layout : {"auto", "spectral", "umap", "tsne"}, default="auto"
+        "spectral" needs no further package and is deterministic; "umap" needs umap-learn and "tsne" openTSNE (the
+        extra ``map``). "auto" takes t-SNE for up to 20,000 points in at most two dimensions, else UMAP, and what is
+        installed.
+    layer : int or "auto", default="auto"
+        Layer of the network whose codes count; "auto" counts those of all layers.
+    input_share : float, default=0.5
+        Share of the neighbours in the input itself, beside those of the network, in "umap" and "tsne": 0 takes the
+        network's alone. Some of them keep neighbours where they were.
+    random_state : int, RandomState or None, default=None
+        The same seed gives the same map for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it; t-SNE and UMAP use one.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The training points.
+    layout_ : str
+        The layout that was used.
+    network_ : MultilayerBootstrapNetwork
+    n_features_in_, feature_names_in_ : as in every scikit-learn estimator
+
+    Notes
+    -----
+    New points: eigenmaps have an extension of their own; in the other layouts a point lies at the mean of its ten
+    nearest training points, the nearest counting most. Points that share all codes of all layers have one place.
+
+    Examples
+    --------
+    >>> import polyfold as pf
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data
+    >>> pf.BootstrapMap(layout="spectral", random_state=0).fit_transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        network: Any = None,
+        layout: str = "auto",
+        layer: Any = "auto",
+        input_share: float = 0.5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_components = n_components
+        self.network = network
+        self.layout = layout
+        self.layer = layer
+        self.input_share = input_share
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @keeps_state_on_failure
+    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
+        """Fit the network and lay out its neighbour graph.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+        **options : dict
+            Passed on to the network's ``fit``, such as ``checkpoint``.
+        """
+        self._check_parameters()
+        rng = check_random_state(self.random_state)
+        with using_threads(self.n_jobs):
+            self.network_ = self._new_network(_num_samples(X), rng).fit(X, **options)
+            self.network_._ranking_layers(self.layer)
+            n = self.network_.codes().shape[0]
+            self.layout_ = choose_layout(self.layout, n, self.n_components)
+            self._spectrum, start = self._start(n)
+            plain = self.layout_ == "spectral" or not self._has_news()
+            Z = start if plain else self._lay_out(start, draw_seed(rng))
+        take_feature_names(self, self.network_)
+        self.embedding_ = self._one_place(Z).astype(self.network_.embedding_.dtype, copy=False)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray:
+        """Fit, and return the map of the training points, (n_samples, n_components)."""
+        return self.fit(X, y, **options).embedding_.copy()
+
+    def transform(self, X: Any) -> NDArray:
+        """Place points, old or new, on the map: (n_samples, n_components)."""
+        check_is_fitted(self)
+        k = min(PLACING, len(self.embedding_))
+        with using_threads(self.n_jobs):
+            points = self.network_._codes_of(X)
+            distances, indices = self.network_._nearest(points, k, "auto", own=False, return_distance=True)
+            Z = place(distances, indices, self.embedding_)
+            new = distances[:, 0] > 0
+            if self.layout_ == "spectral" and new.any():
+                Z[new] = self._extended([codes[:, new] for codes in points])
+        return Z.astype(self.embedding_.dtype, copy=False)
+
+    def _extended(self, points: list[NDArray]) -> NDArray:
+        """Coordinates of new points by the extension of the eigenmaps, or of the network's output."""
+        if self._spectrum is None:
+            return self.network_.output_.transform(points[-1])
+        found = self._spectrum.coordinates(_code_rows(points))
+        return np.pad(found, ((0, 0), (0, self.n_components - found.shape[1])))
+
+    def _start(self, n: int) -> tuple[Any, NDArray]:
+        """Eigenmaps of the network's graph, with more neighbours until it is connected; else principal components."""
+        k = min(EIGEN_NEIGHBORS, n - 1)
+        while self._has_news() and n > 2 and k < min(n, 16 * EIGEN_NEIGHBORS):
+            near = Neighborhoods(
+                *self.network_.kneighbors(n_neighbors=k, layer=self.layer), _CodeSearch(self.network_, self.layer)
+            )
+            spectrum = eigenmaps(near, self.n_components)
+            if spectrum is not None:
+                Z = np.zeros((n, self.n_components))
+                Z[:, : spectrum.rank] = spectrum.features.functions @ spectrum.readout
+                return spectrum, Z
+            k = 2 * k if 2 * k < n else max(k + 1, n - 1)
+        return None, self.network_.embedding_.astype(np.float64)
+
+    def _lay_out(self, start: NDArray, seed: int) -> NDArray:
+        n = len(start)
+        # Points at one place would never part.
+        start = start + 1e-4 * np.abs(start).max(initial=1e-12) * np.random.default_rng(seed).standard_normal(
+            start.shape
+        )
+        if self.layout_ == "umap":
+            return umap_layout(self._graphs(min(UMAP_NEIGHBORS, n - 1)), start, seed=seed)
+        k = min(3 * PERPLEXITY, n - 1)
+        return tsne_layout(self._graphs(k), start, perplexity=min(PERPLEXITY, k / 3), seed=seed)
+
+    def _graphs(self, k: int) -> list[Lists]:
+        """Neighbours by the network, and in the input where those count as well."""
+        distances, indices = self.network_.kneighbors(n_neighbors=k, layer=self.layer)
+        # The root of the share of differing codes is the Euclidean distance of the one-of-k vectors.
+        graphs = [Lists(np.sqrt(distances), indices, 1 - self.input_share)]
+        rows = _input_rows(self.network_)
+        if self.input_share > 0 and rows is not None:
+            near = find_neighbors(rows, k)
+            graphs.append(Lists(near.distances, near.indices, self.input_share))
+        return [graph for graph in graphs if graph.weight > 0] or [Lists(np.sqrt(distances), indices)]
+
+    def _has_news(self) -> bool:
+        """Whether the network tells any points apart."""
+        return bool(self.network_.explained_variance_.any())
+
+    def _one_place(self, Z: NDArray) -> NDArray:
+        """Give points that share all codes the place of the first of them."""
+        copies = distinct_rows(_code_rows(self.network_.network_.codes))
+        return Z if copies is None else Z[copies[0]][copies[1]]
+
+    def _new_network(self, n_rows: int, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
+        network = new_network(self.network, n_rows, rng, self.n_jobs).set_params(n_components=self.n_components)
+        return network if self.network is not None else network.set_params(n_clusterings=CLUSTERINGS)
+
+    def _check_parameters(self) -> None:
+        check_count("n_components", self.n_components)
+        check_choice("layout", self.layout, LAYOUTS)
+        check_real("input_share", self.input_share, minimum=0, maximum=1)
+        if self.layout == "tsne" and self.n_components > 2:
+            raise ValueError(
+                f"n_components must be <= 2 with layout='tsne', got {self.n_components}; pass layout='umap' or "
+                "'spectral'."
+            )
+        if self.layout in ("tsne", "umap"):
+            require_layout(self.layout)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        network = MultilayerBootstrapNetwork() if self.network is None else self.network
+        tags.input_tags = get_tags(network).input_tags
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+@dataclass(frozen=True)
+class _CodeSearch:
+    """Search among the training points of a network, for points that are given by their codes side by side."""
+
+    network: MultilayerBootstrapNetwork
+    layer: Any
+
+    def query(self, X: NDArray, k: int) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the `k` nearest training points, shape (n, k)."""
+        codes = self.network.network_.codes
+        parts = np.split(X.T, np.cumsum([len(layer) for layer in codes])[:-1])
+        points = [part.astype(layer.dtype) for part, layer in zip(parts, codes, strict=True)]
+        return self.network._nearest(points, k, self.layer, own=False, return_distance=True)
+
+
+def _code_rows(codes: list[NDArray]) -> NDArray:
+    """Codes of all layers side by side, (n, V·L)."""
+    return np.hstack([layer.T for layer in codes])
+
+
+def _input_rows(network: MultilayerBootstrapNetwork) -> Any:
+    """Rows whose Euclidean distances say who is near in the input; None where there are none."""
+    if network.metric not in ("euclidean", "cosine"):
+        return None
+    rows = network.network_.bottom.X
+    return normalize(rows.astype(np.float64)) if network.metric == "cosine" else rows

@@ -1,0 +1,182 @@
+"""The neighbour graph of a bootstrap network, for everything that takes one."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from polyfold._running import n_threads
+from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
+from polyfold.estimators._code_neighbors import MODES, neighbor_graph
+
+
+class BootstrapNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Transform points into the graph of their neighbours by the similarity of a bootstrap network.
+
+    A stand-in for :class:`~sklearn.neighbors.KNeighborsTransformer` with another notion of near: points are near
+    that share nearest centres, from fine to coarse. Whatever takes a precomputed graph of neighbours runs on it.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=15
+        Neighbours of each point; in mode "distance" one more, the point itself.
+    mode : {"distance", "connectivity"}, default="distance"
+        What the graph holds: distances (shares of differing codes), or ones.
+    layer : int or "auto", default="auto"
+        Layer of the network whose codes count; "auto" counts those of all layers.
+    network : MultilayerBootstrapNetwork, optional
+        The network to fit, with its own parameters; by default one with the recommended parameters.
+    random_state : int, RandomState or None, default=None
+        Of the default network.
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
+
+    Attributes
+    ----------
+    network_ : MultilayerBootstrapNetwork
+    n_samples_fit_ : int
+    effective_metric_ : str
+        "hamming": the share of differing codes is that distance between them.
+    n_features_in_, feature_names_in_ : as in every scikit-learn estimator
+
+    See Also
+    --------
+    MultilayerBootstrapNetwork.kneighbors : Neighbours as arrays, by any layer.
+
+    Examples
+    --------
+    >>> import polyfold as pf
+    >>> from sklearn.cluster import DBSCAN
+    >>> from sklearn.datasets import make_blobs
+    >>> from sklearn.pipeline import make_pipeline
+    >>> X, _ = make_blobs(150, n_features=8, centers=3, random_state=0)
+    >>> network = pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=50, random_state=0)
+    >>> near = pf.BootstrapNeighborsTransformer(10, network=network)
+    >>> labels = make_pipeline(near, DBSCAN(eps=0.6, metric="precomputed")).fit_predict(X)
+    >>> len(set(labels))
+    3
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 15,
+        *,
+        mode: str = "distance",
+        layer: Any = "auto",
+        network: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.mode = mode
+        self.layer = layer
+        self.network = network
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @keeps_state_on_failure
+    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
+        """Fit the network.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+        **options : dict
+            Passed on to the network's ``fit``, such as ``checkpoint``.
+        """
+        check_choice("mode", self.mode, MODES)
+        check_count("n_neighbors", self.n_neighbors)
+        self.network_ = new_network(self.network, _num_samples(X), self.random_state, self.n_jobs).fit(X, **options)
+        self.network_._ranking_layers(self.layer)
+        self.n_samples_fit_ = self.network_.codes().shape[0]
+        self.effective_metric_ = "hamming"
+        take_feature_names(self, self.network_)
+        # One that is more than there are is refused here, not later.
+        self.network_._check_neighbors(self._n_entries(), self.n_samples_fit_)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
+        """Fit, and return the graph of the training points.
+
+        Returns
+        -------
+        graph : sparse matrix of shape (n_samples, n_samples), CSR
+        """
+        self.fit(X, y, **options)
+        found = self.network_._nearest(
+            self.network_.network_.codes, self._n_entries(), self.layer, own=False, return_distance=True
+        )
+        return self._graph(*found)
+
+    def transform(self, X: Any) -> Any:
+        """Return the graph of points, old or new, and their nearest training points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        graph : sparse matrix of shape (n_samples, n_samples_fit), CSR
+            In mode "distance", training points are their own first neighbours.
+        """
+        check_is_fitted(self)
+        return self._graph(*self.kneighbors(X, self._n_entries()))
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> tuple[NDArray, NDArray] | NDArray:
+        """Find the nearest training points, of the training points themselves (without each) if `X` is not given."""
+        check_is_fitted(self)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        return self.network_.kneighbors(X, k, return_distance, layer=self.layer)
+
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
+        """Return the graph of nearest training points, with ones or (mode "distance") distances."""
+        check_is_fitted(self)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        return self.network_.kneighbors_graph(X, k, mode, layer=self.layer)
+
+    def _graph(self, distances: NDArray, indices: NDArray) -> Any:
+        graph = neighbor_graph(distances, indices, self.n_samples_fit_, self.mode)
+        return graph.astype(self.network_.embedding_.dtype, copy=False)
+
+    def _n_entries(self) -> int:
+        """Neighbours a row holds: with distances, oneself comes on top, as in scikit-learn."""
+        return self.n_neighbors + (self.mode == "distance")
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_samples_fit_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        network = MultilayerBootstrapNetwork() if self.network is None else self.network
+        tags.input_tags = get_tags(network).input_tags
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def new_network(given: Any, n_rows: int, random_state: Any, n_jobs: int | None) -> MultilayerBootstrapNetwork:
+    """Copy the network given, or make one with the recommended parameters for so many rows."""
+    rng = check_random_state(random_state)
+    n_threads(n_jobs)
+    if given is not None:
+        return clone(given)
+    # As many groups as there are pairs of rows at most, so that a few rows have a network as well.
+    classes = min(MultilayerBootstrapNetwork().n_classes, max(1, n_rows // 2))
+    return MultilayerBootstrapNetwork(n_classes=classes, random_state=draw_seed(rng), n_jobs=n_jobs)
+
+
+def take_feature_names(estimator: Any, network: Any) -> None:
+    """Take over from a network what it learned about the columns."""
+    estimator.n_features_in_ = network.n_features_in_
+    vars(estimator).pop("feature_names_in_", None)
+    if hasattr(network, "feature_names_in_"):
+        estimator.feature_names_in_ = np.asarray(network.feature_names_in_)

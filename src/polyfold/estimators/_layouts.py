@@ -1,0 +1,157 @@
+"""Layouts of neighbour graphs in few dimensions: by eigenmaps of our own, by umap-learn or by openTSNE.
+
+A graph comes as lists of neighbours, distances and indices of shape (n, k) each. Several graphs of the same points are
+laid out together by the weighted mean of their edge weights: distances need not have a common unit.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from sklearn.utils import check_random_state
+
+from polyfold._running import track
+from polyfold._validation import import_extra
+from polyfold.exceptions import MissingExtraError
+from polyfold.kernels import LaplacianEigenmaps
+from polyfold.neighbors import Neighborhoods
+from polyfold.spectra import Spectrum, spectrum_from_operator
+
+LAYOUTS = ("auto", "spectral", "umap", "tsne")
+PACKAGES = {"tsne": "openTSNE", "umap": "umap"}
+# Above so many points umap-learn is the quicker one by far.
+TSNE_POINTS = 20_000
+# Below so many points a tree gives the forces of t-SNE sooner than a grid does.
+TREE_POINTS = 3000
+EARLY, LATE, CHUNK = 250, 500, 50
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Neighbours of every point, nearest first, and how much they count beside those of other lists."""
+
+    distances: NDArray
+    indices: NDArray
+    weight: float = 1.0
+
+    def first(self, k: int) -> "Lists":
+        """Return the nearest k alone."""
+        return Lists(self.distances[:, :k], self.indices[:, :k], self.weight)
+
+
+def choose_layout(wanted: str, n_samples: int, n_components: int) -> str:
+    """Return what "auto" stands for: t-SNE, umap-learn for many points, or what is installed."""
+    if wanted != "auto":
+        return wanted
+    order = ["tsne", "umap"] if n_samples <= TSNE_POINTS and n_components <= 2 else ["umap", "tsne"]
+    usable = [name for name in order if find_spec(PACKAGES[name]) and (name == "umap" or n_components <= 2)]
+    return usable[0] if usable else "spectral"
+
+
+def require_layout(layout: str) -> Any:
+    """Import the package of a layout, or say how to get it and how to do without."""
+    try:
+        return import_extra(PACKAGES[layout], "map")
+    except MissingExtraError as error:
+        raise MissingExtraError(f"{error}, or pass layout='spectral', which needs no further package.") from error
+
+
+def eigenmaps(near: Neighborhoods, n_components: int) -> Spectrum | None:
+    """Laplacian eigenmaps of neighbourhoods; None where their graph falls apart."""
+    if connected_components(near.graph(), directed=False)[0] > 1:
+        return None
+    return spectrum_from_operator(LaplacianEigenmaps(step_time="unit").operator_of(near), n_components)
+
+
+def tsne_layout(graphs: Sequence[Lists], start: NDArray, *, perplexity: float, seed: int) -> NDArray:
+    """t-SNE of graphs, started from coordinates of the points: (n, n_components).
+
+    Affinities need three times as many neighbours as the perplexity.
+    """
+    tsne = require_layout("tsne")
+    weights = np.array([graph.weight for graph in graphs]) / sum(graph.weight for graph in graphs)
+    P = sum(w * _perplexity_affinities(tsne, g, perplexity) for w, g in zip(weights, graphs, strict=True))
+    method = "bh" if len(start) <= TREE_POINTS else "fft"
+    Z = tsne.TSNEEmbedding(
+        tsne.initialization.rescale(start),
+        tsne.affinity.PrecomputedAffinities(P),
+        negative_gradient_method=method,
+        random_state=seed,
+        n_jobs=1,  # several threads add up in another order
+    )
+    for done in track(range(0, EARLY + LATE, CHUNK), "t-SNE, steps of 50"):
+        exaggeration = 12 if done < EARLY else 1
+        Z.optimize(CHUNK, inplace=True, exaggeration=exaggeration, learning_rate="auto", momentum=0.8, n_jobs=1)
+    return np.array(Z, dtype=np.float64)
+
+
+def umap_layout(graphs: Sequence[Lists], start: NDArray, *, seed: int) -> NDArray:
+    """umap-learn's layout of graphs, started from coordinates of the points: (n, n_components)."""
+    umap = require_layout("umap").umap_
+    weights = np.array([graph.weight for graph in graphs]) / sum(graph.weight for graph in graphs)
+    fuzzy = sum(w * _fuzzy_set(umap, graph, seed) for w, graph in zip(weights, graphs, strict=True))
+    a, b = umap.find_ab_params(1.0, 0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        Z, _ = umap.simplicial_set_embedding(
+            np.asarray(start, dtype=np.float32),
+            fuzzy.tocoo(),
+            start.shape[1],
+            initial_alpha=1.0,
+            a=a,
+            b=b,
+            gamma=1.0,
+            negative_sample_rate=5,
+            n_epochs=None,
+            init=_umap_start(start),
+            random_state=check_random_state(seed),
+            metric="euclidean",
+            metric_kwds={},
+            densmap=False,
+            densmap_kwds={},
+            output_dens=False,
+        )
+    return np.asarray(Z, dtype=np.float64)
+
+
+def place(distances: NDArray, indices: NDArray, Z: NDArray) -> NDArray:
+    """Coordinates of new points: means of those of their neighbours, the nearest counting most, shape (q, p).
+
+    A point at no distance from a training point has its coordinates.
+    """
+    nearest = distances[:, :1]
+    reach = np.mean(distances - nearest, axis=1, keepdims=True)
+    weights = np.exp(-(distances - nearest) / np.where(reach > 0, reach, 1.0))
+    weights /= weights.sum(axis=1, keepdims=True)
+    placed = np.einsum("ij,ijp->ip", weights, Z[indices])
+    return np.where(nearest == 0, Z[indices[:, 0]], placed)
+
+
+def _perplexity_affinities(tsne: Any, graph: Lists, perplexity: float) -> Any:
+    index = tsne.nearest_neighbors.PrecomputedNeighbors(graph.indices, graph.distances)
+    return tsne.affinity.PerplexityBasedNN(knn_index=index, perplexity=perplexity, n_jobs=1).P
+
+
+def _fuzzy_set(umap: Any, graph: Lists, seed: int) -> Any:
+    own = np.arange(len(graph.indices))[:, None]
+    # A point is its own first neighbour there.
+    indices = np.hstack([own, graph.indices]).astype(np.int32)
+    distances = np.hstack([np.zeros_like(own, dtype=np.float32), graph.distances.astype(np.float32)])
+    return umap.fuzzy_simplicial_set(
+        np.zeros((len(own), 1), dtype=np.float32),
+        indices.shape[1],
+        check_random_state(seed),
+        "euclidean",
+        knn_indices=indices,
+        knn_dists=distances,
+    )[0].tocsr()
+
+
+def _umap_start(start: NDArray) -> NDArray:
+    """Coordinates as wide as those that umap-learn starts from itself."""
+    return (10 * start / np.abs(start).max()).astype(np.float32)

@@ -1,0 +1,109 @@
+"""Laplacian eigenmaps of the neighbour graph of a bootstrap network."""
+
+from typing import Any, Self
+
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from polyfold._running import n_threads
+from polyfold.bootstrap import nearest_by_codes
+from polyfold.kernels._base import GraphKernel
+from polyfold.kernels._operator import Operator
+from polyfold.kernels._shared_centers import network_of, rows_for
+from polyfold.kernels._walks import LaplacianEigenmaps
+
+
+class BootstrapEigenmaps(GraphKernel):
+    """The Laplacian of the graph whose neighbours share most codes of a bootstrap network, flipped.
+
+    :class:`LaplacianEigenmaps` with another notion of near: the share of clusterings in which two points have the same
+    nearest centre, instead of the distance of their columns. Groups are farther apart in that graph, so that few
+    coordinates tell them apart.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=None
+        None means 10, or all others where there are fewer.
+    layer : int or "auto", default="auto"
+        Layer whose codes are compared; 0 is the first one. "auto" compares those of all layers.
+    n_classes : int, default=10
+    first_layer : float or int, default=0.5
+    decay : float, default=0.5
+    n_clusterings : int, default=100
+    feature_fraction : float, default=0.5
+    metric : {"euclidean", "cosine", "linear"}, default="euclidean"
+        All as in :class:`~polyfold.MultilayerBootstrapNetwork`.
+    random_state : int, RandomState or None, default=0
+        An integer, so that the kernel is one function wherever it is evaluated.
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
+
+    Notes
+    -----
+    For a network of your own, pass ``LaplacianEigenmaps(neighbors=BootstrapNeighborsTransformer(network=…))``.
+
+    Examples
+    --------
+    >>> import polyfold as pf
+    >>> from sklearn.datasets import load_iris
+    >>> from polyfold.kernels import BootstrapEigenmaps
+    >>> kernel = BootstrapEigenmaps(n_classes=3, n_neighbors=60)
+    >>> pf.KernelEmbedding(2, kernel=kernel).fit_transform(load_iris().data).shape
+    (150, 2)
+    """
+
+    neighbors = "auto"  # of the network's first layer
+
+    def __init__(
+        self,
+        n_neighbors: int | None = None,
+        *,
+        layer: Any = "auto",
+        n_classes: int = 10,
+        first_layer: float = 0.5,
+        decay: float = 0.5,
+        n_clusterings: int = 100,
+        feature_fraction: float = 0.5,
+        metric: str = "euclidean",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.layer = layer
+        self.n_classes = n_classes
+        self.first_layer = first_layer
+        self.decay = decay
+        self.n_clusterings = n_clusterings
+        self.feature_fraction = feature_fraction
+        self.metric = metric
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def operator_on(self, X: Any) -> Operator:
+        """Build the flipped Laplacian of the network's neighbour graph of `X`."""
+        near = _CodeNeighbors(self)
+        return LaplacianEigenmaps(self.n_neighbors, step_time="unit", neighbors=near, n_jobs=self.n_jobs).operator_on(X)
+
+
+class _CodeNeighbors(BaseEstimator):
+    """A neighbours transformer by the codes of the network that a kernel describes."""
+
+    def __init__(self, kernel: Any):
+        self.kernel = kernel
+
+    def fit(self, X: Any) -> Self:
+        """Fit the network to the rows of `X`."""
+        self.network_ = network_of(self.kernel, X)
+        return self
+
+    def kneighbors(self, X: Any = None, n_neighbors: int = 10) -> tuple[NDArray, NDArray]:
+        """Return distances and indices of the training points that share most codes, shape (n, n_neighbors)."""
+        network, jobs = self.network_, n_threads(self.kernel.n_jobs)
+        points = network.codes if X is None else network.encode_layers(rows_for(network, X), n_jobs=jobs)
+        count = len(network.sizes)
+        layers = range(count) if self.kernel.layer == "auto" else [range(count)[self.kernel.layer]]
+        agreements, indices = nearest_by_codes(
+            points, network.codes, network.sizes, n_neighbors, layers=list(layers), own=X is None, n_jobs=jobs
+        )
+        return 1 - agreements / sum(len(network.codes[layer]) for layer in layers), indices
