@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks._record import RESULTS
 from benchmarks.pages import _clusters, _coordinates
 from benchmarks.pages._markdown import results
+from benchmarks.pages._others import section
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -61,8 +61,9 @@ def page(folder: Path = RESULTS) -> str:
         parts += clusters(peers["figures"])
     if few:
         parts += coordinates(few["figures"])
-    parts += [section(found) for name, section in OTHERS.items() if (found := results(name, folder))]
-    parts.append(provenance({"peers": peers, "coordinates": few}))
+    others = {name: found for name in OTHERS if (found := results(name, folder))}
+    parts += [section(OTHERS[name], found) for name, found in others.items()]
+    parts.append(provenance({"peers": peers, "coordinates": few, **others}))
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
@@ -107,8 +108,8 @@ def provenance(studies: dict[str, dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-# Studies with a section of their own; a study that was not run has none.
-OTHERS: dict[str, Callable[[dict[str, Any]], str]] = {}
+# Studies with a section of their own; one that was not run has none.
+OTHERS = {"maps": "Maps", "search": "Retrieval"}
 
 
 def main() -> None:
