@@ -19,8 +19,8 @@ Runs = dict[str, dict[str, dict[str, list[Any]]]]
 def together(figures: dict[str, Any]) -> Runs:
     """Peers and ours by set; UMAP's own figures are those of the peers' run."""
     peers, ours = figures.get("clustering", {}), figures.get("ours", {})
-    names = [name for name in NAMES if name in peers and name in ours]
-    return {name: {**peers[name], **{m: ours[name][m] for m in (OURS, AUTO)}} for name in names}
+    names = [name for name in NAMES if UMAP in peers.get(name, {}) and name in ours]
+    return {name: {**peers[name], **{m: ours[name][m] for m in (OURS, AUTO) if m in ours[name]}} for name in names}
 
 
 def mean(runs: Runs, name: str, method: str, key: str) -> float | None:

@@ -57,7 +57,7 @@ def page(folder: Path = RESULTS) -> str:
     """Text of the page from the figures in `folder`."""
     parts = [HEAD]
     peers, few = results("peers", folder), results("coordinates", folder)
-    if peers:
+    if "ours" in peers.get("figures", {}):
         parts += clusters(peers["figures"])
     if few:
         parts += coordinates(few["figures"])
