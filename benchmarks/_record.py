@@ -50,8 +50,9 @@ def record(study: str, part: str, figures: Any) -> Path:
         "commits": {**known.get("commits", {}), part: context["commit"]},
         "figures": {**known.get("figures", {}), part: figures},
     }
-    path.write_text(json.dumps(whole, indent=1, default=_plain) + "\n")
-    return path
+    written = path.with_suffix(f".{os.getpid()}")
+    written.write_text(json.dumps(whole, indent=1, default=_plain) + "\n")
+    return written.replace(path)  # at once: another part may be reading
 
 
 def _context() -> dict[str, Any]:

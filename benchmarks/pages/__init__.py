@@ -1,0 +1,1 @@
+"""Pages of the documentation that are written from the figures in `benchmarks/results`, never by hand."""

@@ -1,0 +1,170 @@
+"""Sections on clustering: what is gained, the tables, every line that is lost, and the number of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.clusterers import PEERS, UNTOLD
+from benchmarks.labelled import NAMES, SCALED, is_held_out
+from benchmarks.pages._markdown import cells, listed, table
+
+OURS, AUTO, UMAP = "polyfold", "polyfold, auto", "UMAP + k-means"
+TITLES = {"nmi": "NMI, %", "acc": "Accuracy (best matching), %", "ari": "Adjusted Rand index, %"}
+Runs = dict[str, dict[str, dict[str, list[Any]]]]
+
+
+def together(figures: dict[str, Any]) -> Runs:
+    """Peers and ours by set; UMAP's own figures are those of the peers' run."""
+    peers, ours = figures.get("clustering", {}), figures.get("ours", {})
+    names = [name for name in NAMES if UMAP in peers.get(name, {}) and name in ours]
+    return {name: {**peers[name], **{m: ours[name][m] for m in (OURS, AUTO) if m in ours[name]}} for name in names}
+
+
+def mean(runs: Runs, name: str, method: str, key: str) -> float | None:
+    """Mean over seeds, None where the method does not apply."""
+    values = [v for v in runs[name].get(method, {}).get(key, []) if v is not None]
+    return float(np.mean(values)) if values else None
+
+
+def floor_of(runs: Runs, name: str) -> str:
+    """Name the simple method that must not be better: k-means, for text after latent semantic analysis."""
+    return "LSA + k-means" if "LSA + k-means" in runs[name] else "k-means"
+
+
+def groups_of_sets(names: Iterable[str]) -> dict[str, list[str]]:
+    """Sort sets by their part in choosing defaults."""
+    names = list(names)
+    return {
+        "sets on which defaults were chosen": [n for n in names if not is_held_out(n)],
+        "held out": [n for n in names if is_held_out(n)],
+        "all": names,
+    }
+
+
+def summary(runs: Runs) -> str:
+    """Say what the tables come to, with tables in different units as stored and scaled."""
+    stored = [n for n in runs if not n.endswith(", scaled")]
+    scaled = [n if n not in SCALED else f"{n}, scaled" for n in stored if n not in SCALED or f"{n}, scaled" in runs]
+    head = [
+        "",
+        "sets",
+        "polyfold",
+        UMAP,
+        "k-means, LSA for text",
+        "gain over UMAP",
+        "below UMAP on",
+        "below k-means by > 2 on",
+    ]
+    rows = []
+    for label, chosen in (("as stored", stored), ("units scaled", scaled)):
+        for group, names in groups_of_sets(chosen).items():
+            if names:
+                rows.append(_summary_row(runs, f"{group}, {label}", names))
+    return table(head, rows)
+
+
+def _summary_row(runs: Runs, label: str, names: Sequence[str]) -> list[str]:
+    ours = np.array([mean(runs, n, OURS, "nmi") for n in names], dtype=float)
+    umap = np.array([mean(runs, n, UMAP, "nmi") for n in names], dtype=float)
+    plain = np.array([mean(runs, n, floor_of(runs, n), "nmi") for n in names], dtype=float)
+    worse = [n for n, gap in zip(names, ours - umap, strict=True) if gap < 0]
+    failed = [f"{n} ({gap:+.1f})" for n, gap in zip(names, ours - plain, strict=True) if gap < -2]
+    means = [f"{v.mean():.1f}" for v in (ours, umap, plain)]
+    return [label, str(len(names)), *means, f"{(ours - umap).mean():+.1f}", str(len(worse)), listed(failed)]
+
+
+def score_tables(runs: Runs) -> str:
+    """One table for every score, methods in columns, held-out sets below the others."""
+    methods = [OURS, *PEERS]
+    return "\n\n".join(f"### {title}\n\n{_by_set(runs, methods, key)}" for key, title in TITLES.items())
+
+
+def cost_tables(runs: Runs, ours: Runs) -> str:
+    """Processor seconds over those of UMAP + k-means in the same run, and peak memory."""
+    methods = [OURS, *PEERS]
+
+    def ratio(name: str, method: str) -> float | None:
+        beside = ours if method == OURS else runs
+        own, umap = mean(runs, name, method, "cpu"), mean(beside, name, UMAP, "cpu")
+        return None if own is None or not umap else own / umap
+
+    rows = [[name, *cells([ratio(name, m) for m in methods], 2, best=None)] for name in runs]
+    seconds = [[f"{mean(runs, name, UMAP, 'cpu'):.1f}"] for name in runs]
+    first = table(["", *methods, f"{UMAP}, s"], [row + s for row, s in zip(rows, seconds, strict=True)])
+    second = _by_set(runs, methods, "megabytes", digits=0, best=None)
+    return f"### Processor time over that of {UMAP}\n\n{first}\n\n### Peak memory above the data, MB\n\n{second}"
+
+
+def _by_set(runs: Runs, methods: Sequence[str], key: str, digits: int = 1, best: str | None = "highest") -> str:
+    def line(name: str) -> list[str]:
+        return [name, *cells([mean(runs, name, m, key) for m in methods], digits, best)]
+
+    apart = groups_of_sets(runs)
+    chosen, held = apart["sets on which defaults were chosen"], apart["held out"]
+    divider = [["*held out:*", *[""] * len(methods)]] if held else []
+    return table(["", *methods], [*map(line, chosen), *divider, *map(line, held)])
+
+
+def losses(runs: Runs) -> str:
+    """Every set on which some method has a higher score than ours, by how much, and who is highest."""
+    rows = []
+    for name in runs:
+        for key in TITLES:
+            ours = mean(runs, name, OURS, key)
+            others = {m: value for m in PEERS if (value := mean(runs, name, m, key)) is not None}
+            ahead = {m: v - ours for m, v in others.items() if ours is not None and round(v - ours, 1) > 0}
+            if ahead:
+                order = sorted(ahead, key=lambda m: -ahead[m])
+                rows.append([name, key.upper(), f"{ours:.1f}", listed(f"{m} +{ahead[m]:.1f}" for m in order)])
+    won = sum(1 for name in runs if name not in {row[0] for row in rows})
+    head = f"{won} of {len(runs)} lines are lost to nobody in any score. The others:\n\n"
+    return head + table(["", "score", "polyfold", "ahead"], rows)
+
+
+def numbers(runs: Runs, counts: dict[str, int]) -> str:
+    """List the groups found where the number is not told, and whether ours warned that it is a guess."""
+    methods = [AUTO, *UNTOLD]
+    rows, right = [], {name: is_near(runs, name, counts[name]) for name in runs}
+    warned = {name: guessed(runs, name) for name in runs}
+    for name in runs:
+        found = [listed(map(str, runs[name].get(m, {}).get("groups", [])), "–") for m in methods]
+        marks = ["yes" if right[name] else "no", "yes" if warned[name] else "no"]
+        rows.append([f"{name}{' (held out)' if is_held_out(name) else ''}", str(counts[name]), *found, *marks])
+    silent = [name for name in runs if not right[name] and not warned[name]]
+    stored = [n for n in runs if not n.endswith(", scaled")]
+    share = 100 * np.mean([right[n] for n in stored]) if stored else 0.0
+    text = (
+        f"Within 20 % of the classes (median of the seeds) on {share:.0f} % of {len(stored)} sets as stored; "
+        f"wrong without a warning: {listed(silent)}."
+    )
+    return f"{text}\n\n{table(['', 'classes', *methods, 'ours within 20 %', 'ours warned'], rows)}"
+
+
+def is_near(runs: Runs, name: str, classes: int) -> bool:
+    """Whether the median number found is within 20 % of the classes."""
+    return abs(float(np.median(runs[name][AUTO]["groups"])) - classes) <= 0.2 * classes
+
+
+def guessed(runs: Runs, name: str) -> bool:
+    """Whether most seeds warned that the number is a guess."""
+    said = [any("n_clusters" in message for message in seed) for seed in runs[name][AUTO].get("warnings", [])]
+    return bool(said) and float(np.mean(said)) > 0.5
+
+
+def full(figures: dict[str, Any]) -> str:
+    """Write the line of 60,000 images."""
+    methods = [name for name in figures if isinstance(figures[name], dict)]
+    rows: list[list[str]] = []
+    for label, key, digits in (("NMI, %", "nmi", 1), ("accuracy, %", "acc", 1), ("ARI, %", "ari", 1)):
+        rows.append([label, *cells([figures[m][key] for m in methods], digits)])
+    for label, key, digits in (
+        ("fit, s", "wall", 0),
+        ("fit, processor s", "cpu", 0),
+        ("peak memory, MB", "megabytes", 0),
+    ):
+        rows.append([label, *cells([figures[m][key] for m in methods], digits, "lowest")])
+    ratios = [f"{name}: {value:.2f}" for name, value in figures.items() if not isinstance(value, dict)]
+    return f"{table(['', *methods], rows)}\n\n{listed(ratios)}"

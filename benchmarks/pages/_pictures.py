@@ -1,0 +1,66 @@
+"""Pictures of the page on peers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+from benchmarks.labelled import is_held_out
+from benchmarks.pages._clusters import OURS, UMAP, floor_of, mean, together
+from benchmarks.pages._markdown import results
+
+COLORS = {"polyfold": "#c0392b", UMAP: "#2c6fbb", "k-means (text: LSA + k-means)": "#8a8a8a"}
+
+
+def draw(folder: Path) -> None:
+    """Draw all pictures whose figures are there."""
+    figures = results("peers").get("figures", {})
+    if runs := together(figures):
+        _save(clusters(runs), folder / "peers-clusters.png")
+    few = results("coordinates").get("figures", {})
+    if "classes" in few:
+        _save(errors(few["classes"]), folder / "peers-coordinates.png")
+
+
+def clusters(runs: dict[str, Any]) -> Any:
+    """NMI on every set, ordered by what is gained; held-out sets marked."""
+    names = sorted(runs, key=lambda n: mean(runs, n, OURS, "nmi") - mean(runs, n, UMAP, "nmi"))
+    figure, axis = plt.subplots(figsize=(7.5, 0.27 * len(names) + 1.2))
+    places = np.arange(len(names))
+    columns = ([OURS] * len(names), [UMAP] * len(names), [floor_of(runs, n) for n in names])
+    values = [[mean(runs, n, m, "nmi") for n, m in zip(names, methods, strict=True)] for methods in columns]
+    axis.hlines(places, np.min(values, axis=0), np.max(values, axis=0), color="#dddddd", zorder=1)
+    for (label, color), found in zip(COLORS.items(), values, strict=True):
+        axis.scatter(found, places, 34 if label == OURS else 22, color=color, label=label, zorder=2)
+    axis.set_yticks(places, [f"{n} *" if is_held_out(n) else n for n in names])
+    axis.set_xlabel("NMI, % (* held out)")
+    axis.legend(frameon=False, loc="lower right", fontsize=8)
+    axis.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def errors(figures: dict[str, Any]) -> Any:
+    """Error of 10 nearest neighbours against the number of coordinates, one panel a set."""
+    figure, axes = plt.subplots(1, len(figures), figsize=(3.6 * len(figures), 3.4), squeeze=False)
+    for axis, (name, methods) in zip(axes[0], figures.items(), strict=True):
+        for method, rows in methods.items():
+            style = "-" if method.startswith("polyfold") else "--"
+            axis.plot((2, 3, 5, 10), np.mean(rows["10-NN"], axis=0), style, marker="o", markersize=3, label=method)
+        axis.set_title(f"{name} *" if is_held_out(name) else name, fontsize=10)
+        axis.set_xlabel("coordinates")
+        axis.set_yscale("log")
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0][0].set_ylabel("error of 10-NN, %")
+    axes[0][-1].legend(frameon=False, fontsize=7)
+    return figure
+
+
+def _save(figure: Any, path: Path) -> None:
+    figure.savefig(path, dpi=130, bbox_inches="tight", metadata={"Software": None})
+    plt.close(figure)

@@ -1,0 +1,66 @@
+"""Pages written from recorded figures: nothing on them is typed by hand, and no loss is left out."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks._measure import measured
+from benchmarks.pages import _clusters, peers
+from benchmarks.pages._markdown import cells, table
+from benchmarks.pages._others import section
+
+SEED = {"acc": [50.0], "ari": [50.0], "cpu": [1.0], "megabytes": [1], "groups": [3]}
+
+
+def run(nmi, **changes):
+    return {**SEED, "nmi": [nmi], **changes}
+
+
+def runs(ours, umap, plain, warned=()):
+    methods = {"polyfold": run(ours), "UMAP + k-means": run(umap), "k-means": run(plain)}
+    return {"iris": {**methods, "polyfold, auto": run(ours, warnings=[list(warned)])}}
+
+
+def test_the_page_is_what_the_figures_say():
+    assert (peers.DOCS / "peers.md").read_text() == peers.page()
+
+
+def test_best_values_are_bold_and_missing_ones_a_dash():
+    assert cells([1.04, None, 1.0, 0.5]) == ["**1.0**", "–", "**1.0**", "0.5"]
+    assert cells([1.0, 2.0], 0, "lowest") == ["**1**", "2"]
+    assert table(["a", "b"], [["x", "1"]]).splitlines() == ["| a | b |", "| --- | ---: |", "| x | 1 |"]
+
+
+def test_every_method_that_is_ahead_is_named():
+    lost = _clusters.losses(runs(60.0, 61.0, 70.0))
+    assert "k-means +10.0, UMAP + k-means +1.0" in lost
+    assert "0 of 1 lines" in lost
+    assert "1 of 1 lines" in _clusters.losses(runs(70.0, 61.0, 69.0))
+
+
+def test_the_summary_names_sets_far_below_k_means():
+    assert "iris (-3.0)" in _clusters.summary(runs(60.0, 50.0, 63.0))
+    assert "iris" not in _clusters.summary(runs(60.0, 50.0, 61.0))
+
+
+@pytest.mark.parametrize(
+    ("warned", "silent"), [(["UserWarning: n_clusters is a guess"], "none"), (["DataConversionWarning: rows"], "iris")]
+)
+def test_a_wrong_number_without_a_warning_is_said(warned, silent):
+    text = _clusters.numbers(runs(60.0, 50.0, 50.0, warned), {"iris": 5})
+    assert f"wrong without a warning: {silent}." in text
+
+
+def test_other_studies_have_room():
+    figures = {"images": {"usps_11000": {"A": {"recall": [0.5, 0.7], "cpu": 3}, "B": {"recall": 0.5}}}, "odd": [1]}
+    text = section("Maps", {"study": "maps", "figures": figures})
+    assert "| usps_11000 * | **0.600** | 0.500 |" in text
+    assert "results/maps.json`: odd." in text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
+def test_peak_memory_counts_what_was_freed_again():
+    seen = measured(lambda: np.ones(10_000_000).sum())
+    assert seen.result == 10_000_000
+    assert 70 < seen.megabytes < 200
