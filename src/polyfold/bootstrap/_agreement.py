@@ -23,7 +23,7 @@ from polyfold.bootstrap._stacks import STACK, halves
 # Points that are grouped to compare layers, and to compare settings; more where there are many groups.
 SAMPLE, PILOT = 1000, 700
 PER_GROUP = 20
-RUNS = 5
+RUNS = 3
 # Differences of agreement that are within its own chance.
 SAME_LAYER, SAME_SHARE = 0.05, 0.06
 SHARES = (0.2, 0.5, 0.8)

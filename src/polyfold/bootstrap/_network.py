@@ -173,7 +173,7 @@ def fit_network(
         )
         stored = checkpoint.load(level) if checkpoint is not None else None
         if stored is None:
-            stored = _fit_layer(network, X, level, seed, neighbors, n_jobs)
+            stored = _fit_layer(network, X, level, seed, first, neighbors, n_jobs)
             if checkpoint is not None:
                 checkpoint.save(level, **stored)
         network.codes.append(stored["codes"])
@@ -183,7 +183,7 @@ def fit_network(
 
 
 def _fit_layer(
-    network: Network, X: Any, level: int, seed: int, neighbors: np.ndarray | None, n_jobs: int
+    network: Network, X: Any, level: int, seed: int, first: int, neighbors: np.ndarray | None, n_jobs: int
 ) -> dict[str, np.ndarray]:
     """Codes of the training points in one layer, and the estimated error of the bottom one."""
     draws, size, bottom = network.draws[level], network.sizes[level], network.bottom
@@ -194,7 +194,8 @@ def _fit_layer(
     codes = _run(
         lambda d: bottom.assign(X, d, neighbors, own=True), draws, size, X.shape[0], n_jobs, f"{what}, clusterings"
     )
-    if not isinstance(bottom, DenseBottom) or neighbors is None:
+    # Of networks with the same seed, the first speaks for all.
+    if not isinstance(bottom, DenseBottom) or neighbors is None or first:
         return {"codes": codes}
     error = _estimate_error(bottom, codes, draws, seed, n_jobs)
     recall = list_recall(X, neighbors, unit=bottom.unit, seed=seed)

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 from polyfold._running import threaded
-from polyfold.bootstrap._agreement import PER_GROUP, SAMPLE, agree, group, n_directions, sample_rows
+from polyfold.bootstrap._agreement import SAMPLE, agree, group, n_directions, sample_rows
 from polyfold.bootstrap._cut import fit_cut
 from polyfold.bootstrap._draws import CENTERS_PER_CLASS
 from polyfold.bootstrap._stacks import halves
@@ -41,7 +41,7 @@ def number_scores(
     numbers : list of int
     seed : int
     """
-    rows = sample_rows(codes[0].shape[1], max(SAMPLE, PER_GROUP * max(numbers)), seed)
+    rows = sample_rows(codes[0].shape[1], SAMPLE, seed)
     judged = {level: [] for level in range(len(sizes))}
     for number in numbers:
         for level in _suitable(sizes, number):

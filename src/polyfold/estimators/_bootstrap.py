@@ -44,6 +44,7 @@ METRICS = ("auto", "euclidean", "cosine", "linear", "precomputed")
 TEXT_DENSITY = 0.05
 # Share of the variance, in a tenth of the columns, from which on their units are doubted.
 HEAVY = 0.9
+ADVICE_ROWS = 5000
 # Share of the clusterings below that a clustering sees [Zhang2016].
 HALF = 0.5
 
@@ -398,6 +399,7 @@ def _advise_scaling(network: MultilayerBootstrapNetwork, X: Any) -> None:
     """Warn where a tenth of the columns hold nearly all of the variance: the others will hardly count."""
     if sp.issparse(X) or X.shape[1] < 2:
         return
+    X = X[:: -(-len(X) // ADVICE_ROWS)]
     # In units of the largest entry, so that squares of huge and of tiny numbers stay numbers.
     unit = float(max(X.max(), -float(X.min())))
     variance = (X / (unit or 1.0)).var(axis=0, dtype=np.float64)

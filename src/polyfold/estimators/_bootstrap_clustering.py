@@ -28,7 +28,7 @@ from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
 from polyfold.exceptions import GuessWarning
 
 # Numbers of clusters that are tried when it is not given.
-NUMBERS = (*range(2, 15), *range(16, 24, 2), 25, 28, 32, 36, 40, 45, 50, 56)
+NUMBERS = (*range(2, 15), *range(16, 24, 2), 25, 28, 32, 36, 40, 45, 50)
 # Samples per cluster below which a number is not tried, and rows on which k-means starts.
 FEWEST_MEMBERS = 15
 START_ROWS = 5000
