@@ -28,6 +28,13 @@ class Measured(NamedTuple):
     megabytes: float | None
     warnings: list[str]
 
+    def after(self, first: Measured) -> Measured:
+        """Count what was done before as well; the peak is that of the larger."""
+        peaks = [m for m in (first.megabytes, self.megabytes) if m is not None]
+        return self._replace(
+            wall=first.wall + self.wall, cpu=first.cpu + self.cpu, megabytes=max(peaks) if peaks else None
+        )
+
 
 def measured(call: Callable[[], Any]) -> Measured:
     """Call a function once."""
