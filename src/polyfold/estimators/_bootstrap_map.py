@@ -156,9 +156,8 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Eigenmaps of the network's graph, with more neighbours until it is connected; else principal components."""
         k = min(EIGEN_NEIGHBORS, n - 1)
         while self._has_news() and n > 2 and k < min(n, 16 * EIGEN_NEIGHBORS):
-            near = Neighborhoods(
-                *self.network_.kneighbors(n_neighbors=k, layer=self.layer), _CodeSearch(self.network_, self.layer)
-            )
+            distances, indices = self.network_.kneighbors(n_neighbors=k, layer=self.layer)
+            near = Neighborhoods(distances, indices, _CodeSearch(self.network_, self.layer))
             spectrum = eigenmaps(near, self.n_components)
             if spectrum is not None:
                 Z = np.zeros((n, self.n_components))
