@@ -74,9 +74,7 @@ def methods(metric: str) -> dict[str, Callable[[Any], Any]]:
     import umap
 
     def ours(X: Any, layout: str) -> Any:
-        network = pf.MultilayerBootstrapNetwork(n_clusterings=100, metric=metric, random_state=0, n_jobs=1)
-        network.set_params(n_classes=min(10, X.shape[0] // 2))
-        return pf.BootstrapMap(network=network, layout=layout, random_state=0, n_jobs=1).fit_transform(X)
+        return pf.BootstrapMap(layout=layout, random_state=0, n_jobs=1).fit_transform(X)
 
     def tsne(X: Any) -> Any:
         sparse = sp.issparse(X)
