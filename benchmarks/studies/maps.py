@@ -9,7 +9,7 @@ cosine (PaCMAP, which takes no sparse rows: 100 dimensions of latent semantic an
 - ``cpu``, ``wall``: seconds, network included; processor seconds are what counts on a machine that is shared. Every
   method has run once on a few rows before, so that nothing is compiled in them.
 
-The part ``neighbours`` looks at the graph alone: who is near by the input, by each layer of a network and by all layers.
+The part ``neighbours`` looks at the graph alone: who is near by the input, by each layer of a network and by all.
 
 Settings were chosen on the sets of CHOICE; those of HELD_OUT have had no part in it. `summary` holds both to the
 targets: accuracy at least the best of the three others on 70 % of the sets and never more than a point below it,
@@ -48,7 +48,7 @@ PEERS = ("umap", "tsne", "pacmap")
 OURS = ("ours", "ours umap", "ours spectral")
 
 
-def load(data: Path, name: str) -> tuple[Any, np.ndarray]:
+def load(data: Path, name: str, rows: int = ROWS) -> tuple[Any, np.ndarray]:
     """Rows (tf-idf for text, medians for missing values) and class numbers."""
     if name == "digits":
         X, y = load_digits(return_X_y=True)
@@ -59,7 +59,7 @@ def load(data: Path, name: str) -> tuple[Any, np.ndarray]:
         X = sp.csr_matrix(tuple(file[key] for key in ("data", "indices", "indptr")), shape=tuple(file["shape"]))
     else:
         X = file["X"]
-    kept = np.sort(np.random.RandomState(0).permutation(len(y))[:ROWS])
+    kept = np.sort(np.random.RandomState(0).permutation(len(y))[:rows])
     X, y = X[kept], y[kept]
     if name in TEXT:
         full = np.asarray(X.sum(axis=1)).ravel() > 0
@@ -133,8 +133,7 @@ def neighbours(data: Path) -> dict[str, Any]:
     """Share of the ten nearest of the same class, %: in the input, in every layer of a network, and in all of them."""
     found = {}
     for name in CHOICE:
-        X, y = load(data, name)
-        X, y = X[:3000], y[:3000]
+        X, y = load(data, name, 3000)
         metric = "cosine" if sp.issparse(X) else "euclidean"
         near = NearestNeighbors(n_neighbors=10, metric=metric).fit(X).kneighbors(return_distance=False)
         network = pf.MultilayerBootstrapNetwork(
