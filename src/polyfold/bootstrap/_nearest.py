@@ -120,9 +120,9 @@ def nearest_by_codes(
     -----
     O(q n V / k) by lists and O(q n V) vectorised by lanes, for k codes; O(n V) memory, beside 1 MB a thread.
     """
-    ranking = Ranking.of([len(codes) for codes in training], layers)
-    shapes = [(*codes.shape, k) for codes, k in zip(training, sizes, strict=True)]
-    costs = np.array([counting_cost(*shape, points[0].shape[1]) for shape in shapes])
+    n_clusterings, (n, q) = [len(codes) for codes in training], (training[0].shape[1], points[0].shape[1])
+    ranking = Ranking.of(n_clusterings, layers)
+    costs = np.array([counting_cost(V, n, k, q) for V, k in zip(n_clusterings, sizes, strict=True)])
     if exact is None:
         exact = float(costs.sum()) <= EXACT_SECONDS
     if exact:
@@ -182,8 +182,8 @@ def _search(points, training, sizes, ranking, k, own, n_jobs, costs):
     width = min(max(CANDIDATES_EACH * k, FEWEST_CANDIDATES), n - own)
     screen = _screen(costs)
     rough = Ranking.of([len(training[layer]) for layer in screen], range(len(screen)))
-    few = [[layers[layer] for layer in screen] for layers in (points, training, sizes)]
-    _, candidates = _count_and_choose(*few, rough, width, own, n_jobs)
+    few, known, codes = ([layers[layer] for layer in screen] for layers in (points, training, sizes))
+    _, candidates = _count_and_choose(few, known, codes, rough, width, own, n_jobs)
     scores = _rescore(points, training, ranking, candidates, n_jobs)
     best = _sorted_best(scores, candidates, k)
     for _ in range(ROUNDS if own else 0):

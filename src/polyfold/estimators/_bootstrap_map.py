@@ -26,8 +26,8 @@ from polyfold.estimators._layouts import (
 )
 from polyfold.neighbors import Neighborhoods, distinct_rows, find_neighbors
 
-# Clusterings per layer of the default network: neighbours need fewer than clusters do.
-CLUSTERINGS = 100
+# Of the default network: neighbours need fewer clusterings than clusters do, and no search for the share of features.
+CLUSTERINGS, FEATURE_FRACTION = 100, 0.5
 # Neighbours of eigenmaps and of umap-learn; of t-SNE, by its perplexity.
 EIGEN_NEIGHBORS, UMAP_NEIGHBORS, PERPLEXITY = 10, 15, 30
 # Neighbours that place a new point.
@@ -45,7 +45,8 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     n_components : int, default=2
         Dimensions of the map.
     network : MultilayerBootstrapNetwork, optional
-        The network to fit, with its own parameters; by default one of 100 clusterings per layer.
+        The network to fit, with its own parameters; by default one of 100 clusterings per layer, each of half of the
+        features.
     layout : {"auto", "spectral", "umap", "tsne"}, default="auto"
         "spectral" needs no further package and is deterministic; "umap" needs umap-learn and "tsne" openTSNE (the
         extra ``map``). "auto" takes t-SNE for up to 20,000 points in at most two dimensions, else UMAP, and what is
@@ -156,9 +157,8 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Eigenmaps of the network's graph, with more neighbours until it is connected; else principal components."""
         k = min(EIGEN_NEIGHBORS, n - 1)
         while self._has_news() and n > 2 and k < min(n, 16 * EIGEN_NEIGHBORS):
-            near = Neighborhoods(
-                *self.network_.kneighbors(n_neighbors=k, layer=self.layer), _CodeSearch(self.network_, self.layer)
-            )
+            distances, indices = self.network_.kneighbors(n_neighbors=k, layer=self.layer)
+            near = Neighborhoods(distances, indices, _CodeSearch(self.network_, self.layer))
             spectrum = eigenmaps(near, self.n_components)
             if spectrum is not None:
                 Z = np.zeros((n, self.n_components))
@@ -200,7 +200,9 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _new_network(self, n_rows: int, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
         network = new_network(self.network, n_rows, rng, self.n_jobs).set_params(n_components=self.n_components)
-        return network if self.network is not None else network.set_params(n_clusterings=CLUSTERINGS)
+        if self.network is not None:
+            return network
+        return network.set_params(n_clusterings=CLUSTERINGS, feature_fraction=FEATURE_FRACTION)
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
@@ -248,7 +250,7 @@ def _code_rows(codes: list[NDArray]) -> NDArray:
 
 def _input_rows(network: MultilayerBootstrapNetwork) -> Any:
     """Rows whose Euclidean distances say who is near in the input; None where there are none."""
-    if network.metric not in ("euclidean", "cosine"):
+    if network.metric_ not in ("euclidean", "cosine"):
         return None
     rows = network.network_.bottom.X
-    return normalize(rows.astype(np.float64)) if network.metric == "cosine" else rows
+    return normalize(rows.astype(np.float64)) if network.metric_ == "cosine" else rows
