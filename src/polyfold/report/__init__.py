@@ -1,5 +1,24 @@
-"""Plots and pages of fitted models."""
+"""Plots of fitted models in scikit-learn's display style, and a page to explore them with."""
 
+from polyfold.report._bars import ClusterNumberDisplay, RedundancyDisplay
+from polyfold.report._curves import AllocationDisplay, DiversityDisplay, LossDisplay
 from polyfold.report._explore import Chapter, chapter, explore, write_page
+from polyfold.report._regions import DecisionRegionDisplay
+from polyfold.report._scatter import RepresentationDisplay, ViewsDisplay
+from polyfold.report._strips import RetrievalDisplay
 
-__all__ = ["Chapter", "chapter", "explore", "write_page"]
+__all__ = [
+    "AllocationDisplay",
+    "Chapter",
+    "ClusterNumberDisplay",
+    "DecisionRegionDisplay",
+    "DiversityDisplay",
+    "LossDisplay",
+    "RedundancyDisplay",
+    "RepresentationDisplay",
+    "RetrievalDisplay",
+    "ViewsDisplay",
+    "chapter",
+    "explore",
+    "write_page",
+]

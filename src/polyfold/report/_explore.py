@@ -100,10 +100,10 @@ def explore(
     >>> import polyfold as pf
     >>> from sklearn.datasets import load_digits
     >>> digits = load_digits()
-    >>> model = pf.ModularKernelPCA(3, 4, rank=100, random_state=0).fit(digits.data)
-    >>> path = pf.report.explore(
-    ...     model, digits.data[:200], y=digits.target[:200], images=digits.images[:200], path=getfixture("tmp_path") / "digits.html"
-    ... )
+    >>> X, y, images = digits.data[:200], digits.target[:200], digits.images[:200]
+    >>> model = pf.ModularKernelPCA(3, 4, rank=100, random_state=0).fit(X)
+    >>> folder = getfixture("tmp_path")
+    >>> path = pf.report.explore(model, X, y=y, images=images, path=folder / "digits.html")
     >>> path.stat().st_size < 1_000_000
     True
     """
@@ -166,7 +166,10 @@ def chapter(
     steps = steps_of(stations, inner_X, points.views, scorer, most=_VIEWS)
     start = next(i for i, m in enumerate(stations) if m is inner)
     everywhere = left - len(steps) * place > len(steps) * lists
-    steps = [with_neighbors(s, min(_NEIGHBORS, len(rows) - 1)) if everywhere or i == start else s for i, s in enumerate(steps)]
+    steps = [
+        with_neighbors(s, min(_NEIGHBORS, len(rows) - 1)) if everywhere or i == start else s
+        for i, s in enumerate(steps)
+    ]
     content |= {
         "name": name or type(inner).__name__.replace("ndarray", "coordinates"),
         "note": note,
@@ -224,7 +227,12 @@ class _Points:
         """Return the columns, and which of them colours the points."""
         coded = [encode(name, values) for name, values in self.columns.items()]
         color = list(self.columns).index(self.color) if self.color is not None else -1
-        return {"n": self.n, "columns": coded, "color": color, "rows": self.rows.tolist() if self.rows[-1] >= self.n else None}
+        return {
+            "n": self.n,
+            "columns": coded,
+            "color": color,
+            "rows": self.rows.tolist() if self.rows[-1] >= self.n else None,
+        }
 
     def _set_labels(self, y: Any, total: int) -> None:
         labels = np.asarray(y)

@@ -35,34 +35,44 @@ def as_images(images: ArrayLike, n: int, *, like: ArrayLike | None = None) -> ND
 
 def sheet(images: NDArray, budget: int = SHEET_BYTES) -> dict[str, Any]:
     """Return the thumbnails as one WebP picture in a data address, as large as the budget allows."""
-    Image = import_extra("PIL.Image", "plot")  # noqa: N806 - a class
-    n, longest = len(images), max(images.shape[1:3])
-    for side in [s for s in _SIDES if s <= longest or s == _SIDES[-1]]:
-        tiles = _resized(images, side, Image) if longest > side else images
-        h, w = tiles.shape[1:3]
-        across = int(np.ceil(np.sqrt(n)))
-        if across * max(h, w) > 16_000:  # WebP ends at 16,383
-            continue
-        whole = np.zeros((-(-n // across) * h, across * w, *tiles.shape[3:]), dtype=np.uint8)
-        for i, tile in enumerate(tiles):
-            r, c = divmod(i, across)
-            whole[r * h : (r + 1) * h, c * w : (c + 1) * w] = tile
+    pillow = import_extra("PIL.Image", "plot")
+    across = int(np.ceil(np.sqrt(len(images))))
+    longest = max(images.shape[1:3])
+    # A sheet of WebP ends at 16,383 pixels.
+    sides = [s for s in _SIDES if s <= longest and across * s <= 16_000] or [min(_SIDES[-1], longest)]
+    tiles, content = images, b""
+    for side in sides:
+        tiles = _resized(images, side, pillow) if longest > side else images
+        whole = pillow.fromarray(_in_rows(tiles, across))
         for quality in (80, 50, 25):
             buffer = io.BytesIO()
-            Image.fromarray(whole).save(buffer, "WEBP", quality=quality, method=2)
-            if buffer.tell() <= budget:
-                break
-        else:
-            continue
-        break
-    data = base64.b64encode(buffer.getvalue()).decode()
-    return {"url": f"data:image/webp;base64,{data}", "width": w, "height": h, "across": across}
+            whole.save(buffer, "WEBP", quality=quality, method=2)
+            content = buffer.getvalue()
+            if len(content) <= budget:
+                return _sheet(content, tiles, across)
+    return _sheet(content, tiles, across)
 
 
-def _resized(images: NDArray, side: int, Image: Any) -> NDArray:  # noqa: N803
+def _sheet(content: bytes, tiles: NDArray, across: int) -> dict[str, Any]:
+    data = base64.b64encode(content).decode()
+    height, width = tiles.shape[1:3]
+    return {"url": f"data:image/webp;base64,{data}", "width": width, "height": height, "across": across}
+
+
+def _in_rows(tiles: NDArray, across: int) -> NDArray:
+    """Tiles (n, h, w, …) as one picture with `across` of them in a row."""
+    n, h, w = tiles.shape[:3]
+    down = -(-n // across)
+    padded = np.zeros((down * across, *tiles.shape[1:]), dtype=np.uint8)
+    padded[:n] = tiles
+    rows = padded.reshape(down, across, h, w, -1).swapaxes(1, 2)
+    return rows.reshape(down * h, across * w, *tiles.shape[3:])
+
+
+def _resized(images: NDArray, side: int, pillow: Any) -> NDArray:
     scale = side / max(images.shape[1:3])
     size = tuple(max(1, round(scale * length)) for length in (images.shape[2], images.shape[1]))
-    return np.stack([np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BOX)) for image in images])
+    return np.stack([np.asarray(pillow.fromarray(image).resize(size, pillow.Resampling.BOX)) for image in images])
 
 
 def _stretched(images: NDArray, like: NDArray) -> NDArray:

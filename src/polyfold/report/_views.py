@@ -86,7 +86,7 @@ def special_plane(modules: NDArray, m: int) -> NDArray:
     centred /= np.abs(centred).max() or 1.0
     own = centred[m]
     products = [Z.T @ own for Z in centred]
-    mean = sum(G.T @ G for G in products) / len(modules)
+    mean = np.mean([G.T @ G for G in products], axis=0)
     shared = eigh_descending(mean)[1][:, :1]
     rest = np.eye(len(shared)) - shared @ shared.T
     special = eigh_descending(rest @ (products[m].T @ products[m] - _SHARED * mean) @ rest)[1][:, :1]

@@ -201,7 +201,9 @@ function announce(text) {
 }
 
 document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-readData().then((data) => new Explorer(data)).catch((error) => {
-  say(error.message);
-  throw error;
-});
+readData()
+  .then((data) => (window.explorer = new Explorer(data)))
+  .catch((error) => {
+    say(error.message);
+    throw error;
+  });
