@@ -132,6 +132,7 @@ def test_a_lasso_in_one_view_highlights_the_same_points_in_all(browser, page):
     top = browser.js("arguments[0].getBoundingClientRect().top", plot)
     centre = np.array([box["x"] + box["width"] / 2, top + box["height"] / 2])
     assert np.abs(np.array(inside) - centre).max() <= 78
+    settled(browser)
     assert all(a != b for a, b in zip(drawn, canvases(browser), strict=True))
     browser.find("#clear").click()
     assert selected(browser) == 5 * [0]
@@ -142,7 +143,6 @@ def test_a_click_shows_the_neighbours_in_every_view_and_in_all(browser, page, di
     browser.open(page)
     i = lonely(browser, 0)
     x, y = place(browser, 0, i)
-    ActionChains(browser.driver).move_by_offset(0, 0).w3c_actions.pointer_action.move_to_location(round(x), round(y))
     chain = ActionChains(browser.driver)
     chain.w3c_actions.pointer_action.move_to_location(round(x), round(y)).click()
     chain.perform()

@@ -128,7 +128,7 @@ def _considered(estimator: Any) -> tuple[Any, Any, str]:
     scores: Any = getattr(estimator, "n_clusters_scores_", None)
     if isinstance(scores, Mapping) and scores:
         return list(scores), [float(v) for v in scores.values()], "score"
-    if scores is not None and np.ndim(scores) == 2:
+    if scores is not None and np.asarray(scores).ndim == 2:
         return *np.asarray(scores), "score"
     network: Any = getattr(estimator, "network_", None)
     if getattr(estimator, "n_clusters", None) != "auto" or not hasattr(network, "explained_variance_"):

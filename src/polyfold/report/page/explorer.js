@@ -27,6 +27,7 @@ class Explorer {
     get("slider").oninput = (event) => this.goTo(Number(event.target.value));
     get("color").onchange = (event) => this.paint(Number(event.target.value));
     get("point").onchange = (event) => this.find(event.target);
+    get("point").onfocus = (event) => event.target.select();
     get("clear").onclick = () => this.clear();
     get("theme").onclick = () => this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
     const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -140,6 +141,7 @@ class Explorer {
   }
 
   clear() {
+    get("point").value = "";
     if (!this.selection.length && this.focus === null) return;
     Object.assign(this, { selection: [], focus: null });
     this.refresh("selection cleared");
