@@ -125,15 +125,18 @@ def test_redundancy_bars_of_coordinates_and_modules(modular):
     assert np.mean(widths) == pytest.approx(pf.metrics.module_correlation(modules), abs=1e-6)
 
 
-def test_the_number_of_clusters_is_marked():
-    network = pf.MultilayerBootstrapNetwork(8, n_classes=3, n_clusterings=50, random_state=0)
-    model = pf.BootstrapClustering("auto", network=network, random_state=0).fit(IRIS)
-    assert report.ClusterNumberDisplay.from_estimator(model).ax_.lines[1].get_xdata()[0] == model.n_clusters_
-    model.n_clusters_scores_, model.n_clusters_ = {2: 0.1, 3: 0.7, 4: 0.2}, 3
-    assert report.ClusterNumberDisplay.from_estimator(model).ax_.lines[1].get_ydata()[0] == 0.7
-    told = pf.BootstrapClustering(3, network=network, random_state=0).fit(IRIS)
+def test_the_number_of_clusters_is_marked(rng):
+    centres = 30 * np.eye(4)
+    X = np.concatenate([c + rng.standard_normal((40, 4)) for c in centres])
+    model = pf.BootstrapClustering("auto", random_state=0).fit(X)
+    display = report.ClusterNumberDisplay.from_estimator(model)
+    scores, marked = display.ax_.lines[:2]
+    assert dict(zip(scores.get_xdata(), scores.get_ydata(), strict=True)) == pytest.approx(
+        {number: bits for number, (bits, _) in model.n_clusters_scores_.items()}
+    )
+    assert marked.get_xdata()[0] == model.n_clusters_
     with pytest.raises(ValueError, match="n_clusters='auto'"):
-        report.ClusterNumberDisplay.from_estimator(told)
+        report.ClusterNumberDisplay.from_estimator(pf.BootstrapClustering(3, random_state=0).fit(X))
 
 
 def test_regions_change_where_labels_do():

@@ -83,6 +83,8 @@ class ClusterNumberDisplay(Display):
     ----------
     numbers : array-like of int of shape (k,)
     scores : array-like of shape (k,)
+    agreements : array-like of shape (k,), default=None
+        How far two halves of the network agree on the clusters, drawn on an axis of its own.
     chosen : int, default=None
     label : str, default="score"
 
@@ -99,42 +101,48 @@ class ClusterNumberDisplay(Display):
     'number of clusters'
     """
 
-    def __init__(self, numbers: ArrayLike, scores: ArrayLike, *, chosen: int | None = None, label: str = "score"):
-        self.numbers, self.scores, self.chosen, self.label = numbers, scores, chosen, label
+    def __init__(
+        self,
+        numbers: ArrayLike,
+        scores: ArrayLike,
+        *,
+        agreements: ArrayLike | None = None,
+        chosen: int | None = None,
+        label: str = "score",
+    ):
+        self.numbers, self.scores, self.agreements = numbers, scores, agreements
+        self.chosen, self.label = chosen, label
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, theme: str | None = None) -> Self:
         """Plot what a fitted :class:`polyfold.BootstrapClustering` with an estimated number has considered."""
         check_is_fitted(estimator)
-        numbers, scores, label = _considered(estimator)
-        return cls(numbers, scores, chosen=int(estimator.n_clusters_), label=label).plot(ax, theme=theme)
+        considered: Mapping[int, Any] = getattr(estimator, "n_clusters_scores_", None) or {}
+        if not considered:
+            raise ValueError(
+                f"estimator must have estimated its number of clusters, got one told it, {estimator!r}; fit with "
+                "n_clusters='auto'."
+            )
+        numbers = sorted(considered)
+        bits, agreements = np.array([considered[number] for number in numbers], dtype=float).T
+        chosen = int(estimator.n_clusters_)
+        return cls(numbers, bits, agreements=agreements, chosen=chosen, label="score, bits").plot(ax, theme=theme)
 
     def plot(self, ax: Any = None, *, theme: str | None = None) -> Self:
         """Draw on `ax`, or on a new figure, in the colours of `theme`."""
         numbers, scores = np.asarray(self.numbers), np.asarray(self.scores, dtype=float)
         with drawing(theme) as plt:
             ax = self._axes(plt, ax)
-            ax.plot(numbers, scores, "-o", color=COLORS[0], ms=4)
+            ax.plot(numbers, scores, "-o", color=COLORS[0], ms=4, label=self.label)
             for number in np.flatnonzero(numbers == self.chosen):
                 ax.plot(numbers[number], scores[number], "D", color=COLORS[1], ms=9, label=f"chosen: {self.chosen}")
-                ax.legend(frameon=False)
+            if self.agreements is not None:
+                right = ax.twinx()
+                right.plot(numbers, self.agreements, "--s", color=COLORS[2], ms=3)
+                ax.plot([], [], "--s", color=COLORS[2], ms=3, label="agreement of the halves")
+                right.set(ylim=(-0.02, 1.05), ylabel="agreement (adjusted Rand index)")
+                right.spines["right"].set_visible(True)
             ax.set(xlabel="number of clusters", ylabel=self.label)
             ax.xaxis.get_major_locator().set_params(integer=True)
+            ax.legend(frameon=False)
         return self
-
-
-def _considered(estimator: Any) -> tuple[Any, Any, str]:
-    """Numbers of clusters, their scores and what these are."""
-    scores: Any = getattr(estimator, "n_clusters_scores_", None)
-    if isinstance(scores, Mapping) and scores:
-        return list(scores), [float(v) for v in scores.values()], "score"
-    if scores is not None and np.asarray(scores).ndim == 2:
-        return *np.asarray(scores), "score"
-    network: Any = getattr(estimator, "network_", None)
-    if getattr(estimator, "n_clusters", None) != "auto" or not hasattr(network, "explained_variance_"):
-        raise ValueError(
-            "estimator must have estimated its number of clusters, got one told it; fit with n_clusters='auto'."
-        )
-    variance = np.asarray(network.explained_variance_, dtype=float)
-    drops = variance[:-1] / np.maximum(variance[1:], np.finfo(float).tiny)
-    return np.arange(2, drops.size + 2), drops, "drop of the variance"

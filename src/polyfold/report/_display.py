@@ -97,4 +97,4 @@ def place_legend(ax: Any) -> None:
 
 def point_size(n: int) -> float:
     """Area of a point such that n of them neither vanish nor hide one another."""
-    return float(np.clip(4000 / n, 2, 16))
+    return float(np.clip(8000 / n, 3, 20))

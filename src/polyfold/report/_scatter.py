@@ -85,14 +85,14 @@ class RepresentationDisplay(Display):
         names = [f"coordinate {c}" for c in wanted]
         return cls(Z[:, wanted], y=y, images=images, names=names).plot(ax, theme=theme)
 
-    def plot(self, ax: Any = None, *, theme: str | None = None, n_thumbnails: int = 80) -> Self:
+    def plot(self, ax: Any = None, *, theme: str | None = None, n_thumbnails: int = 50) -> Self:
         """Draw; see :meth:`from_representation` for `ax` and `theme`.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
         theme : {"light", "dark"} or None, default=None
-        n_thumbnails : int, default=80
+        n_thumbnails : int, default=50
             Most pictures that are drawn.
         """
         with drawing(theme) as plt:

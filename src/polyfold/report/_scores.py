@@ -67,7 +67,7 @@ class Scorer:
         if views.modules is not None:
             return "distance correlation with the other modules", _mean_correlations(views.modules[:, self.compared])
         if views.kind == "coordinates":
-            return "news in every coordinate: what the earlier ones do not predict", _news(views.whole)
+            return "news beyond the earlier coordinates", _news(views.whole)
         if self.labels is not None:
             shares = [self._same_class(view.rows) for view in views.views]
             return "same class among the 10 nearest", np.array(shares)

@@ -1,7 +1,7 @@
 """What a fitted model shows: its modules, the layers of a network, or pairs of coordinates, of the same points."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,9 +61,12 @@ def views_of(model: Any, X: Any, *, most: int = 6) -> Views:
     check_is_fitted(model)
     if getattr(model, "n_modules", 0) != 1 and hasattr(model, "transform_modules"):
         return _of_modules(np.asarray(model.transform_modules(X)), most)
-    network = model if hasattr(model, "at_layer") else getattr(model, "network_", None)
-    if hasattr(network, "at_layer"):
-        return _of_layers(network, X, most)
+    if hasattr(model, "at_layer"):
+        return _of_layers(model, X, most)
+    if hasattr(getattr(model, "network_", None), "at_layer"):  # a clusterer: what it reads, and the layers below
+        read = _coordinates(model, X)
+        below = _of_layers(model.network_, X, most - 1)
+        return replace(below, views=[View("what is clustered", read, plane_of(read)), *below.views], whole=read)
     return _of_coordinates(_coordinates(model, X), most)
 
 
