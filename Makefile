@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA := $(POLYFOLD_DATA)
 
-.PHONY: demo test lint types unit bench reproduce docs clean
+.PHONY: demo test lint types unit test-browser bench reproduce docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m polyfold.experiments.demo --output polyfold-demo
@@ -19,7 +19,12 @@ types: $(VENV)/.test
 	$(BIN)/basedpyright
 
 unit: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q --ignore=tests/browser
+
+# The explorer's page in chromium; where there is none and none can be installed, its tests are skipped and say so.
+test-browser: $(VENV)/.test
+	.ci/chromium
+	$(BIN)/python -m pytest -q -rs tests/browser
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks

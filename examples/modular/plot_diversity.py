@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 
 import polyfold as pf
 from polyfold.experiments._compare import SCORES, Tasks
-from polyfold.report import plot_diversity
+from polyfold.report import DiversityDisplay
 
 GRID = (0.0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 BASELINES = ("Partition", "Bootstrap", "Random", "Monolithic")
@@ -42,6 +42,7 @@ def from_results(path):
 
 
 curve, rivals = from_results(sys.argv[1]) if len(sys.argv) > 1 else from_digits()
-figure = plot_diversity(list(curve), {score: [row[score] for row in curve.values()] for score in SCORES}, rivals)
-figure.savefig("diversity.png", dpi=130, bbox_inches="tight")
+scores = {score: [row[score] for row in curve.values()] for score in SCORES}
+display = DiversityDisplay(list(curve), scores, baselines=rivals, name="modular kernel PCA").plot()
+display.figure_.savefig("diversity.png", dpi=130, bbox_inches="tight")
 print("diversity.png")

@@ -1,165 +1,195 @@
-"""The main job on bundled data: modules of the digits, what they find, also when some are lost, and how they vote.
+"""The four systems on bundled data, in one page to explore, each beside its plain rival.
 
-Test images take no part in fitting, nor in choosing λ; the best figure of every column is set off, whosever it is.
+Test images take no part in fitting, nor in choosing λ; every table holds what was measured, whoever is ahead.
 
 Run with ``python -m polyfold.experiments.demo --output folder``.
 """
 
 import argparse
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits
-from sklearn.frozen import FrozenEstimator
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits, make_swiss_roll
+from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.neighbors import KNeighborsRegressor
 
 from polyfold import baselines
-from polyfold.ensembles import ModularNeighbors, select_diversity
-from polyfold.estimators import ModularKernelPCA
-from polyfold.experiments._compare import SCORES, Tasks
-from polyfold.metrics import module_correlation, retrieval_precision
-from polyfold.report import Page, plot_allocation, plot_diversity, plot_modules, plot_retrieval
+from polyfold.ensembles import select_diversity
+from polyfold.estimators import (
+    BootstrapClustering,
+    KernelEmbedding,
+    ModularAutoencoder,
+    ModularKernelPCA,
+    MultilayerBootstrapNetwork,
+    NonRedundantEmbedding,
+)
+from polyfold.experiments._compare import SCORES, Tasks, half_lost, lost_modules
+from polyfold.metrics import clustering_accuracy, nmi, psnr, redundancy
+from polyfold.report import Chapter, chapter, write_page
 
 BASELINES = ("Partition", "Bootstrap", "Random", "Monolithic")
-M, H, RANK = 10, 10, 400
-GRID = (0.0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
-LOST = "precision, half lost, %"
-COLUMNS = (SCORES[0], LOST, SCORES[1])
+M, H, RANK = 6, 6, 400
+GRID = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)  # of the slider
+CHOICES = (0.5, 0.9, 0.99, 0.999)  # of λ, on the images to fit
+CLUSTERINGS, ROLL = 200, 1500
+_BYTES = 1_100_000  # of each chapter
 
 
 def run_demo(output: Path) -> Path:
-    """Fit, compare, print a table and write ``report.html``; return its path."""
+    """Fit, compare, print the tables and write ``report.html``; return its path."""
     start = time.perf_counter()
-    X, y = load_digits(return_X_y=True)
-    X, Q, y, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
-    tasks = Tasks(X, y, Q, y_test)
-    model = ModularKernelPCA(M, H, rank=RANK, random_state=0).fit(X)
-    path = model.diversity_path(GRID)
-    curve = [tasks.scores(m) for m in path]
-    chosen = {
-        SCORES[0]: select_diversity(model, X, grid=GRID).best_diversity,
-        SCORES[1]: select_diversity(model, X, y, grid=GRID).best_diversity,
-    }
-    rivals = {name: _all_scores(tasks, _baseline(name).fit(X)) for name in BASELINES}
-    chosen[LOST] = chosen[SCORES[0]]
-    modular = {score: curve[GRID.index(chosen[score])][score] for score in SCORES}
-    modular[LOST] = half_lost(tasks, path[GRID.index(chosen[LOST])])
-    print_table(rivals, modular, chosen)
-    report = write_report(output, tasks, path, curve, rivals, modular, chosen)
-    print(f"report: {report}  ({time.perf_counter() - start:.0f} s)")
+    chapters = []
+    for make in (views_and_slider, clusters, axes, reconstruction):
+        chapters.append(make())
+        print_table(chapters[-1])
+    report = write_page(chapters, output / "report.html", title="polyfold in four pictures")
+    print(f"\n{report}: open it in a browser  ({time.perf_counter() - start:.0f} s)")
     return report
 
 
-def _baseline(name: str) -> Any:
-    """One of the baselines, in the demo's size."""
-    return getattr(baselines, f"{name}KernelPCA")(n_modules=M, n_components=H, rank=RANK, random_state=0)
-
-
-def _all_scores(tasks: Tasks, model: Any) -> dict[str, float]:
-    return {**tasks.scores(model), LOST: half_lost(tasks, model)}
-
-
-def half_lost(tasks: Tasks, model: Any) -> float:
-    """Precision of exact search in what half of the modules leave, mean of twenty draws; one module is cut into M."""
-    Z, Q = model.transform(tasks.X), model.transform(tasks.Q)
-    rng, found = np.random.RandomState(0), []
-    for _ in range(20):
-        kept = np.concatenate([np.arange(m * H, (m + 1) * H) for m in rng.permutation(M)[M // 2 :]])
-        index = NearestNeighbors(n_neighbors=tasks.n_neighbors, algorithm="brute").fit(Z[:, kept])
-        found.append(retrieval_precision(index.kneighbors(Q[:, kept], return_distance=False), tasks.truth))
-    return 100 * float(np.mean(found))
-
-
-def pixel_accuracy(tasks: Tasks) -> float:
-    """Accuracy of 5-nearest-neighbours without any representation."""
-    return 100 * float(KNeighborsClassifier(5).fit(tasks.X, tasks.y).score(tasks.Q, tasks.y_test))
-
-
-def best_cells(rivals: Mapping[str, Any], modular: Mapping[str, float]) -> list[tuple[int, int]]:
-    """Row and column of the best figure of every column, more than one where they print alike."""
-    table = np.round([[row[column] for column in COLUMNS] for row in [*rivals.values(), modular]], 1)
-    return [(int(i), int(j) + 1) for i, j in np.argwhere(table == table.max(axis=0))]
-
-
-def table_rows(rivals: Mapping[str, Any], modular: Mapping[str, float], chosen: Mapping[str, float]) -> list[list[str]]:
-    """Rows of the comparison, ours last."""
-    rows = [[name, *(f"{row[column]:.1f}" for column in COLUMNS)] for name, row in rivals.items()]
-    ours = [f"{modular[column]:.1f} (λ = {chosen[column]:g})" for column in COLUMNS]
-    return [*rows, ["Modular (MBM)", *ours]]
-
-
-def print_table(rivals: Mapping[str, Any], modular: Mapping[str, float], chosen: Mapping[str, float]) -> None:
-    """Print the comparison."""
-    print(f"digits: {M} modules of {H} dimensions; monolithic: one of {M * H}; λ chosen on the training images")
-    for row in [["method", *COLUMNS], *table_rows(rivals, modular, chosen)]:
-        print(f"  {row[0]:15s}" + "".join(f" {cell:>23s}" for cell in row[1:]))
-
-
-def write_report(
-    output: Path,
-    tasks: Tasks,
-    path: list[ModularKernelPCA],
-    curve: list[dict[str, float]],
-    rivals: Mapping[str, Any],
-    modular: Mapping[str, float],
-    chosen: Mapping[str, float],
-) -> Path:
-    """Write the page with its pictures."""
-    X, Q, truth = tasks.X, tasks.Q, tasks.truth
-    best = path[GRID.index(chosen[SCORES[0]])]
-    index = ModularNeighbors(FrozenEstimator(best), n_neighbors=8).fit(X)
-    some = np.arange(3)
-    found = {
-        "one module": index.kneighbors(Q[some], modules=[0])[1],
-        "all modules": index.kneighbors(Q[some])[1],
+def views_and_slider() -> Chapter:
+    """Modules of the digits, and what is found and voted with them, also when half of them are lost."""
+    digits = load_digits()
+    train, test = train_test_split(np.arange(len(digits.data)), test_size=0.3, random_state=0, stratify=digits.target)
+    X, y = digits.data, digits.target
+    tasks = Tasks(X[train], y[train], X[test], y[test])
+    model = ModularKernelPCA(M, H, rank=RANK, random_state=0).fit(X[train])
+    model = model.remix(diversity=select_diversity(model, X[train], grid=CHOICES, cv=2).best_diversity)
+    rivals = {
+        name: getattr(baselines, f"{name}KernelPCA")(n_modules=M, n_components=H, rank=RANK, random_state=0)
+        for name in BASELINES
     }
-    correlations = [f"λ = {m.diversity:g}: {module_correlation(m.transform_modules(X[:400])):.2f}" for m in path[::3]]
-    page = (
-        Page("polyfold on handwritten digits")
-        .text(
-            f"{len(X)} images to fit, {len(Q)} to test. A modular representation holds {M} modules of {H} dimensions "
-            "of one Gaussian kernel. Precision: share of the 10 nearest images in pixel space that the modules find. "
-            "Half lost: the same where half of the modules are gone, of a monolithic embedding half of its parts of "
-            f"{H} dimensions. Accuracy: of the vote of one 5-nearest-neighbours classifier per module. λ is chosen on "
-            "the images to fit; the best figure of every column is set off."
-        )
-        .table(["method", *COLUMNS], table_rows(rivals, modular, chosen), best=best_cells(rivals, modular))
-        .text(
-            "Where all is in one place, one large embedding is enough; modules may be spread, and what is left of them "
-            f"still finds. 5-nearest-neighbours on the pixels themselves: {pixel_accuracy(tasks):.1f} % right."
-        )
-        .heading("How diverse should modules be?")
-        .figure(
-            plot_diversity(GRID, {score: [row[score] for row in curve] for score in SCORES}, rivals),
-            "Scores on the test images over λ; the dashed lines have no λ.",
-        )
-        .text("Mean distance correlation between two modules, " + "; ".join(correlations) + ".")
-        .heading("What the modules share")
-        .figure(
-            plot_allocation({m.diversity: m.allocation_ for m in path[1::2]}, M),
-            "With more diversity the modules spread over more directions of the kernel.",
-        )
-        .heading("What the modules see")
-        .figure(
-            plot_modules(best.transform_modules(X)[:4], tasks.y), "Two dimensions of four modules; colours are digits."
-        )
-        .heading("What they find")
-        .figure(
-            plot_retrieval(Q[some], found, truth[some], X, (8, 8)),
-            "Left the query, then what is found; true neighbours in pixel space are framed.",
-        )
+    fitted = {name: rival.fit(X[train]) for name, rival in rivals.items()} | {
+        f"Modular, λ = {model.diversity:g}": model
+    }
+    rows = []
+    for name, one in fitted.items():
+        scores = tasks.scores(one)
+        found = (scores[SCORES[0]], half_lost(tasks, one, M, H), scores[SCORES[1]])
+        rows.append([name, *(f"{value:.1f}" for value in found)])
+    return chapter(
+        model,
+        X,
+        y=y,
+        images=digits.images,
+        columns={"set": np.where(np.isin(np.arange(len(X)), test), "test", "train")},
+        diversities=GRID,
+        name="Views and slider",
+        note=f"Move the slider: at λ = 0 the {M} modules are copies, towards 1 each looks elsewhere, single ones get "
+        "worse and all of them together better. Select a digit in one view and see where the others put it. "
+        f"Table: test images; monolithic is one embedding of {M * H} dimensions, enough while nothing is lost.",
+        table=[["method", SCORES[0], "precision, half lost, %", SCORES[1]], *rows],
+        max_bytes=_BYTES,
     )
-    return page.write(output / "report.html")
+
+
+def clusters() -> Chapter:
+    """Layers of a bootstrap network, and clusters on its output against k-means on the pixels."""
+    digits = load_digits()
+    network = MultilayerBootstrapNetwork(10, n_classes=10, n_clusterings=CLUSTERINGS, random_state=0)
+    model = BootstrapClustering(10, network=network, random_state=0).fit(digits.data)
+    plain = KMeans(10, n_init=50, random_state=0).fit(digits.data)
+    rows = [
+        [name, f"{100 * nmi(digits.target, labels):.1f}", f"{100 * clustering_accuracy(digits.target, labels):.1f}"]
+        for name, labels in (("k-means on pixels", plain.labels_), ("bootstrap clustering", model.labels_))
+    ]
+    return chapter(
+        model,
+        digits.data,
+        y=digits.target,
+        images=digits.images,
+        columns={"k-means": plain.labels_},
+        name="Clusters",
+        note="From layer to layer the digits draw together; colour by cluster and by k-means to see which digits "
+        "k-means cuts. Neither has seen a label; both are told that there are ten clusters.",
+        table=[["method", "NMI, %", "accuracy, %"], *rows],
+        max_bytes=_BYTES,
+    )
+
+
+def axes() -> Chapter:
+    """Coordinates of a rolled sheet, plain and non-redundant."""
+    X, along = make_swiss_roll(ROLL, random_state=0)
+    X[:, 1] *= 0.5  # a narrow sheet: its plain second coordinate is a function of the first
+    height = X[:, 1]
+    ours = NonRedundantEmbedding(2, random_state=0).fit(X)
+    plain = KernelEmbedding(2, kernel="laplacian_eigenmaps", random_state=0).fit_transform(X)
+    rows = [
+        [name, f"{redundancy(Z)[1]:.2f}", f"{_read_off(Z, along):.2f}", f"{_read_off(Z, height):.2f}"]
+        for name, Z in (("plain Laplacian eigenmaps", plain), ("non-redundant", ours.embedding_))
+    ]
+    return chapter(
+        ours,
+        X,
+        y=height,
+        columns={"along the roll": along, "height": height},
+        views={"plain coordinates 0 and 1": plain},
+        name="Non-redundant axes",
+        note="The data are a rolled sheet with two directions. The plain second coordinate repeats the first, so the "
+        "colours (height on the sheet) mix along a curve; the non-redundant one is news, and the sheet lies open.",
+        table=[["coordinates", "news in the second", "R² of place along the roll", "R² of height"], *rows],
+        max_bytes=_BYTES,
+    )
+
+
+def reconstruction() -> Chapter:
+    """Digits rebuilt by all modules and by half of them, against principal components."""
+    digits = load_digits()
+    train, test = train_test_split(np.arange(len(digits.data)), test_size=0.3, random_state=0, stratify=digits.target)
+    X, Q = digits.data[train], digits.data[test]
+    model = ModularAutoencoder(M, H, diversity=0.8, random_state=0).fit(X)
+    plain = PCA(M * H, random_state=0).fit(X)
+    parts = model.reconstruct_modules(Q)
+    codes = plain.transform(Q)
+    halves = lost_modules(M)
+    ours = [psnr(Q, parts.mean(axis=0)), np.mean([psnr(Q, parts[kept].mean(axis=0)) for kept in halves])]
+    cut = [np.isin(np.arange(M * H) // H, kept) for kept in halves]
+    theirs = [
+        psnr(Q, plain.inverse_transform(codes)),
+        np.mean([psnr(Q, plain.inverse_transform(codes * kept)) for kept in cut]),
+    ]
+    single = PCA(H, random_state=0).fit(X)
+    one = psnr(Q, single.inverse_transform(single.transform(Q)))
+    rows = [
+        [f"PCA, {M * H} components", f"{theirs[0]:.1f}", f"{theirs[1]:.1f}"],
+        [f"PCA, {H} components in {M} copies", f"{one:.1f}", f"{one:.1f}"],
+        [f"{M} modules of {H}, λ = 0.8", f"{ours[0]:.1f}", f"{ours[1]:.1f}"],
+    ]
+    return chapter(
+        model,
+        digits.data,
+        y=digits.target,
+        images=digits.images,
+        name="Reconstruction",
+        note="Click a digit to see it beside what the modules rebuild of it, and colour by the error. With every part "
+        "in place, principal components rebuild better; with half of the parts lost, the modules do. "
+        "Decibels on test images.",
+        table=[["method", "all parts, dB", "half lost, dB"], *rows],
+        max_bytes=_BYTES,
+    )
+
+
+def _read_off(Z: np.ndarray, values: np.ndarray) -> float:
+    """R² of a nearest-neighbours regression of `values` on the coordinates, trained on every other point."""
+    Z = Z / Z.std(axis=0)
+    return float(KNeighborsRegressor(10).fit(Z[::2], values[::2]).score(Z[1::2], values[1::2]))
+
+
+def print_table(one: Chapter) -> None:
+    """Print the comparison of a chapter."""
+    print(f"\n{one.content['name']}")
+    head, *rows = one.content["table"]
+    for row in (head, *rows):
+        print(f"  {row[0]:30s}" + "".join(f" {cell:>26s}" for cell in row[1:]))
 
 
 def main() -> None:
     """Parse the command line and run."""
-    parser = argparse.ArgumentParser(description="Fit modules to handwritten digits and write a report.")
-    parser.add_argument("--output", type=Path, default=Path("polyfold-demo"), help="folder of the report")
+    parser = argparse.ArgumentParser(description="Show the four systems on bundled data in one page.")
+    parser.add_argument("--output", type=Path, default=Path("polyfold-demo"), help="folder of the page")
     run_demo(parser.parse_args().output)
 
 

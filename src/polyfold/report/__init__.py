@@ -1,22 +1,24 @@
-"""Plots and pages; they see arrays, never estimators."""
+"""Plots of fitted models in scikit-learn's display style, and a page to explore them with."""
 
-from polyfold.report._modules import (
-    plot_class_densities,
-    plot_decision_boundary,
-    plot_ensemble_errors,
-    plot_module_correlations,
-)
-from polyfold.report._page import Page
-from polyfold.report._representation import plot_allocation, plot_diversity, plot_modules, plot_retrieval
+from polyfold.report._bars import ClusterNumberDisplay, RedundancyDisplay
+from polyfold.report._curves import AllocationDisplay, DiversityDisplay, LossDisplay
+from polyfold.report._explore import Chapter, chapter, explore, write_page
+from polyfold.report._regions import DecisionRegionDisplay
+from polyfold.report._scatter import RepresentationDisplay, ViewsDisplay
+from polyfold.report._strips import RetrievalDisplay
 
 __all__ = [
-    "Page",
-    "plot_allocation",
-    "plot_class_densities",
-    "plot_decision_boundary",
-    "plot_diversity",
-    "plot_ensemble_errors",
-    "plot_module_correlations",
-    "plot_modules",
-    "plot_retrieval",
+    "AllocationDisplay",
+    "Chapter",
+    "ClusterNumberDisplay",
+    "DecisionRegionDisplay",
+    "DiversityDisplay",
+    "LossDisplay",
+    "RedundancyDisplay",
+    "RepresentationDisplay",
+    "RetrievalDisplay",
+    "ViewsDisplay",
+    "chapter",
+    "explore",
+    "write_page",
 ]

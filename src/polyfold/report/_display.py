@@ -1,0 +1,100 @@
+"""What all plots share: colours, light and dark, and the manners of scikit-learn's displays."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyfold._validation import check_choice, import_extra
+from polyfold.report._columns import encode
+
+# Twelve colours that remain apart for colour-blind readers, on white and on black (after M. Krzywinski).
+COLORS = (
+    "#008df9", "#ff6e3a", "#009f81", "#ff5aaf", "#ffc33b", "#8400cd",
+    "#a40122", "#00c2f9", "#00d9b2", "#c98bd9", "#9f0162", "#e20134",
+)  # fmt: skip
+# Beyond twelve classes colours come again with another shape.
+MARKERS = ("o", "^", "s", "D", "v", "P", "X")
+RAMP = "cividis"
+
+
+def _inks(paper: str, ink: str, line: str) -> dict[str, str]:
+    text = ("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
+    papers = ("figure.facecolor", "axes.facecolor", "savefig.facecolor", "legend.facecolor")
+    lines = ("axes.edgecolor", "legend.edgecolor", "grid.color")
+    return {**dict.fromkeys(text, ink), **dict.fromkeys(papers, paper), **dict.fromkeys(lines, line)}
+
+
+THEMES = {"light": _inks("#ffffff", "#1d2433", "#8b93a5"), "dark": _inks("#14171d", "#e8ebf1", "#6b7488")}
+# Legible when a figure is half a column wide.
+_LETTERS = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "legend.fontsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+
+
+@contextmanager
+def drawing(theme: str | None) -> Iterator[Any]:
+    """Draw in "light" or "dark", or with None in the colours that matplotlib is set to; gives pyplot."""
+    matplotlib = import_extra("matplotlib", "plot")
+    if theme is not None:
+        check_choice("theme", theme, tuple(THEMES), hint="or None for matplotlib's own settings")
+    with matplotlib.rc_context({**_LETTERS, **(THEMES[theme] if theme else {})}):
+        yield import_extra("matplotlib.pyplot", "plot")
+
+
+class Display:
+    """Base of the displays: `plot` draws what was given, on `ax` or on a new figure, and returns the display."""
+
+    figure_: Any
+    ax_: Any
+
+    def _axes(self, plt: Any, ax: Any, size: tuple[float, float] = (4.6, 3.4)) -> Any:
+        self.ax_ = plt.figure(figsize=size, layout="constrained").subplots() if ax is None else ax
+        self.figure_ = self.ax_.figure
+        return self.ax_
+
+    def _grid(self, plt: Any, rows: int, columns: int, size: tuple[float, float], **options: Any) -> NDArray:
+        self.figure_ = plt.figure(figsize=size, layout="constrained")
+        self.axes_ = self.figure_.subplots(rows, columns, squeeze=False, **options)
+        self.ax_ = self.axes_[0, 0]
+        return self.axes_
+
+
+def scatter_classes(ax: Any, plane: NDArray, y: Any, *, size: float, legend: bool = True) -> Any:
+    """Draw points of the plane by class, by number with a colour bar, or in one colour; returns a colour mapping."""
+    if y is None:
+        ax.scatter(*plane.T, s=size, color=COLORS[0], alpha=0.7, linewidths=0)
+        return None
+    coded = encode("y", np.asarray(y))
+    if coded["kind"] == "number":
+        values = np.array([np.nan if v is None else v for v in coded["values"]])
+        return ax.scatter(*plane.T, c=values, cmap=RAMP, s=size, alpha=0.8, linewidths=0)
+    codes = np.asarray(coded["values"]) if coded["kind"] == "class" else np.zeros(len(plane), dtype=int)
+    for i, name in enumerate(coded.get("classes", ["points"])):
+        marker = MARKERS[i // len(COLORS) % len(MARKERS)]
+        points = plane[codes == i].T
+        ax.scatter(*points, s=size, color=COLORS[i % len(COLORS)], marker=marker, alpha=0.8, linewidths=0, label=name)
+    if legend:
+        place_legend(ax)
+    return None
+
+
+def place_legend(ax: Any) -> None:
+    """Put the legend beside the axes, where it hides nothing."""
+    handles, names = ax.get_legend_handles_labels()
+    if len(names) > 1:
+        columns = -(-len(names) // 14)
+        ax.legend(
+            handles, names, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, markerscale=2, ncols=columns
+        )
+
+
+def point_size(n: int) -> float:
+    """Area of a point such that n of them neither vanish nor hide one another."""
+    return float(np.clip(8000 / n, 3, 20))

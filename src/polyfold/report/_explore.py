@@ -1,0 +1,288 @@
+"""One page to explore a fitted model with: linked views, the diversity slider, neighbours, figures."""
+
+import json
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import _num_samples
+
+from polyfold._files import write_file
+from polyfold._validation import check_count
+from polyfold.report._columns import encode, named_columns
+from polyfold.report._document import Arrays, document
+from polyfold.report._images import as_images, sheet
+from polyfold.report._scores import Scorer, true_rows
+from polyfold.report._steps import Step, path_of, quantised, steps_of, thinned, with_neighbors
+from polyfold.report._views import View, _as_rows, plane_of, unwrap
+
+# A page stays below 5 MB: what the frame and the drawing library leave of it.
+_PAGE_BYTES = 4_600_000
+_NEIGHBORS, _VIEWS = 6, 6
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One model with its points, as the page holds it; made by :func:`chapter`.
+
+    Parameters
+    ----------
+    content : dict
+        What JSON can hold.
+    steps : list
+        The stations of the slider.
+    """
+
+    content: dict[str, Any]
+    steps: list[Step]
+
+
+def explore(
+    model: Any,
+    X: Any,
+    *,
+    y: ArrayLike | None = None,
+    images: ArrayLike | None = None,
+    columns: Any = None,
+    path: str | Path = "report.html",
+    title: str | None = None,
+    views: Mapping[str, ArrayLike] | None = None,
+    diversities: Sequence[float] | None = None,
+    max_points: int = 10_000,
+    random_state: Any = 0,
+) -> Path:
+    """Write one HTML file in which a fitted model can be explored, without a server or a connection.
+
+    It shows small multiples of the modules, of the layers of a network or of pairs of coordinates; points selected
+    in one are highlighted in all. Models with `diversity_path` get a slider over λ.
+
+    Parameters
+    ----------
+    model : fitted estimator or ndarray of shape (n, c)
+        Any polyfold or scikit-learn representation, a pipeline that ends in one, or the coordinates themselves.
+    X : {array-like, sparse matrix, data frame} of shape (n, n_features)
+        The points to show, as the model's `transform` takes them.
+    y : array-like of shape (n,), default=None
+        Classes or numbers to colour by.
+    images : array-like of shape (n, height, width) or (n, height, width, 3), default=None
+        Pictures of the points, shown as thumbnails.
+    columns : data frame or mapping of str to array-like of shape (n,), default=None
+        What to show beside a point; None takes the columns of `X` where it is a data frame.
+    path : str or Path, default="report.html"
+    title : str, default=None
+        None is the name of the model's class.
+    views : mapping of str to array-like of shape (n, c), default=None
+        Further representations of the same points, to compare with.
+    diversities : sequence of float, default=None
+        Stations of the slider beside the model's own λ; None is a grid that widens towards 0.
+    max_points : int, default=10000
+        Of more points, so many are drawn at random; the page says so.
+    random_state : int, RandomState or None, default=0
+        Of that choice, and of the points that figures are taken from.
+
+    Returns
+    -------
+    path : Path
+
+    Notes
+    -----
+    Up to 10,000 points the file stays below 5 MB: where it would not, first neighbours are kept for the model's own
+    λ only, then stations of the slider are left out, and thumbnails are small. Figures are of at most 1,000 points,
+    each left out of its own neighbours.
+
+    Examples
+    --------
+    >>> import polyfold as pf
+    >>> from sklearn.datasets import load_digits
+    >>> digits = load_digits()
+    >>> X, y, images = digits.data[:200], digits.target[:200], digits.images[:200]
+    >>> model = pf.ModularKernelPCA(3, 4, rank=100, random_state=0).fit(X)
+    >>> folder = getfixture("tmp_path")
+    >>> path = pf.report.explore(model, X, y=y, images=images, path=folder / "digits.html")
+    >>> path.stat().st_size < 1_000_000
+    True
+    """
+    one = chapter(
+        model, X, y=y, images=images, columns=columns, views=views, diversities=diversities, max_points=max_points,
+        random_state=random_state,
+    )  # fmt: skip
+    return write_page([one], path, title=title or one.content["name"])
+
+
+def chapter(
+    model: Any,
+    X: Any,
+    *,
+    y: ArrayLike | None = None,
+    images: ArrayLike | None = None,
+    columns: Any = None,
+    views: Mapping[str, ArrayLike] | None = None,
+    diversities: Sequence[float] | None = None,
+    max_points: int = 10_000,
+    random_state: Any = 0,
+    name: str | None = None,
+    note: str = "",
+    table: Sequence[Sequence[str]] = (),
+    max_bytes: int = _PAGE_BYTES,
+) -> Chapter:
+    """Prepare one model for a page of several, see :func:`write_page`.
+
+    Parameters
+    ----------
+    model, X, y, images, columns, views, diversities, max_points, random_state : optional
+        As in :func:`explore`.
+    name : str, default=None
+        None is the name of the model's class.
+    note : str, default=""
+        What to see, in a sentence.
+    table : sequence of rows of str, default=()
+        A comparison; the first row is its head.
+    max_bytes : int, default=4600000
+        What the chapter may take of the page.
+
+    Returns
+    -------
+    chapter : Chapter
+    """
+    rng = check_random_state(random_state)
+    total = _num_samples(X)
+    if total < 3:
+        raise ValueError(f"X must have at least 3 rows to be explored, got {total}.")
+    check_count("max_points", max_points, minimum=3)
+    rows = np.sort(rng.permutation(total)[:max_points]) if total > max_points else np.arange(total)
+    points = _Points(X, y, images, columns, views, rows, model)
+    inner, inner_X = unwrap(model, _safe_indexing(X, rows) if len(rows) < total else X)
+    content, pictures = points.describe(), len(json.dumps(points.sheets))
+    left = max_bytes - pictures - len(json.dumps(content)) // 3
+    shown = _VIEWS + len(points.views)
+    place, lists = 4 * len(rows) * shown, 8 * len(rows) * shown * _NEIGHBORS // 3
+    stations = thinned(path_of(inner, diversities), inner, max(1, int((left - lists) // place)))
+    scorer = Scorer(true_rows(inner, inner_X), len(rows), points.classes, rng)
+    steps = steps_of(stations, inner_X, points.views, scorer, most=_VIEWS)
+    start = next(i for i, m in enumerate(stations) if m is inner)
+    everywhere = left - len(steps) * place > len(steps) * lists
+    steps = [
+        with_neighbors(s, min(_NEIGHBORS, len(rows) - 1)) if everywhere or i == start else s
+        for i, s in enumerate(steps)
+    ]
+    content |= {
+        "name": name or type(inner).__name__.replace("ndarray", "coordinates"),
+        "note": note,
+        "table": [list(map(str, row)) for row in table],
+        "total": total,
+        "start": start,
+        "parts": steps[0].views.count,
+        "kind": steps[0].views.kind,
+        "parameters": _parameters(model),
+    }
+    return Chapter(content | points.sheets, steps)
+
+
+def write_page(chapters: Sequence[Chapter], path: str | Path, *, title: str) -> Path:
+    """Write chapters as one HTML file.
+
+    Parameters
+    ----------
+    chapters : sequence of Chapter
+    path : str or Path
+    title : str
+
+    Returns
+    -------
+    path : Path
+    """
+    arrays = Arrays()
+    contents = [one.content | {"steps": [_packed(step, arrays) for step in one.steps]} for one in chapters]
+    path = Path(path)
+    write_file(path, document(title, contents, arrays).encode())
+    return path
+
+
+class _Points:
+    """What is known of the points that are shown, checked."""
+
+    def __init__(self, X: Any, y: Any, images: Any, columns: Any, views: Any, rows: NDArray, model: Any):
+        total, self.n, self.rows = _num_samples(X), len(rows), rows
+        self.columns = {k: v[rows] for k, v in named_columns(columns, X, total).items()}
+        self.color, self.classes = None, None
+        if y is not None:
+            self._set_labels(y, total)
+        points = _safe_indexing(X, rows) if self.n < total else X
+        if hasattr(model, "labels_") and hasattr(model, "predict"):
+            self.columns = {"cluster": np.asarray(model.predict(points)), **self.columns}
+            self.color = self.color or "cluster"
+        self.views = [_extra_view(k, v, total, rows) for k, v in (views or {}).items()]
+        self.sheets: dict[str, Any] = {}
+        if images is not None:
+            pictures = np.asarray(images)
+            self.sheets["images"] = sheet(as_images(pictures, total)[rows])
+            self._rebuild(model, points, pictures[rows])
+
+    def describe(self) -> dict[str, Any]:
+        """Return the columns, and which of them colours the points."""
+        coded = [encode(name, values) for name, values in self.columns.items()]
+        color = list(self.columns).index(self.color) if self.color is not None else -1
+        return {
+            "n": self.n,
+            "columns": coded,
+            "color": color,
+            "rows": self.rows.tolist() if self.rows[-1] >= self.n else None,
+        }
+
+    def _set_labels(self, y: Any, total: int) -> None:
+        labels = np.asarray(y)
+        if labels.shape != (total,):
+            raise ValueError(f"y must have {total} values, one for each row of X, got shape {labels.shape}.")
+        self.color = str(getattr(y, "name", None) or "label")
+        self.columns = {self.color: labels[self.rows], **{k: v for k, v in self.columns.items() if k != self.color}}
+        coded = encode(self.color, self.columns[self.color])
+        if coded["kind"] == "class":
+            self.classes = np.array(coded["values"])
+
+    def _rebuild(self, model: Any, X: Any, pictures: NDArray) -> None:
+        """Add what the model makes of the pictures, where it can."""
+        if not hasattr(model, "inverse_transform") or hasattr(X, "toarray") or pictures[0].size != np.shape(X)[1]:
+            return
+        rebuilt = np.asarray(model.inverse_transform(model.transform(X)))
+        error = np.sqrt(np.mean((rebuilt - np.asarray(X)) ** 2, axis=1))
+        self.columns["reconstruction error"] = error
+        self.sheets["rebuilt"] = sheet(as_images(rebuilt.reshape(pictures.shape), self.n, like=pictures))
+
+
+def _extra_view(name: str, Z: Any, total: int, rows: NDArray) -> View:
+    Z = _as_rows(Z, total)[rows]
+    return View(str(name), Z, Z - Z.mean(axis=0) if Z.shape[1] == 2 else plane_of(Z))
+
+
+def _parameters(model: Any) -> list[list[str]]:
+    if not hasattr(model, "get_params"):
+        return []
+    return [[str(k), _short(v)] for k, v in model.get_params(deep=False).items()]
+
+
+def _short(value: Any) -> str:
+    text = f"{value:g}" if isinstance(value, numbers.Real) and not isinstance(value, bool | int) else repr(value)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _packed(step: Step, arrays: Arrays) -> dict[str, Any]:
+    n = len(step.views.whole)
+    kind = np.uint16 if n <= 65_536 else np.uint32
+    planes = [quantised(view.plane) for view in step.views.views]
+    title, values = step.bars
+    return {
+        "diversity": step.diversity,
+        "figures": [[name, float(f"{value:.6g}")] for name, value in step.figures.items()],
+        "allocation": None if step.allocation is None else [float(f"{v:.4g}") for v in step.allocation],
+        "bars": {"title": title, "values": [float(f"{v:.4g}") for v in values]},
+        "views": [
+            {"name": view.name, "points": arrays.add(packed), "beyond": beyond}
+            for view, (packed, beyond) in zip(step.views.views, planes, strict=True)
+        ],
+        "neighbors": [[name, arrays.add(found.astype(kind))] for name, found in step.neighbors.items()],
+    }

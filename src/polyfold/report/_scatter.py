@@ -1,0 +1,221 @@
+"""Scatter plots: one representation, or several of the same points side by side."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polyfold._validation import check_count
+from polyfold.report._display import COLORS, Display, drawing, place_legend, point_size, scatter_classes
+from polyfold.report._images import as_images
+from polyfold.report._views import _as_rows, _two_columns, unwrap, views_of
+
+
+class RepresentationDisplay(Display):
+    """Scatter of two coordinates of a representation; of one alone, the densities of the classes along it.
+
+    Parameters
+    ----------
+    Z : array-like of shape (n, 1) or (n, 2)
+    y : array-like of shape (n,), default=None
+        Classes, which get a legend, or numbers, which get a colour bar.
+    images : array-like of shape (n, height, width) or (n, height, width, 3), default=None
+        Pictures, some of which are drawn as thumbnails where there is room.
+    names : sequence of str, default=("coordinate 0", "coordinate 1")
+        Of the axes.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        After `plot`.
+
+    Examples
+    --------
+    >>> import polyfold as pf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = pf.report.RepresentationDisplay.from_estimator(pf.KernelEmbedding(2).fit(X), X, y=y)
+    >>> display.ax_.get_xlabel()
+    'coordinate 0'
+    """
+
+    def __init__(
+        self,
+        Z: ArrayLike,
+        *,
+        y: ArrayLike | None = None,
+        images: ArrayLike | None = None,
+        names: Sequence[str] = ("coordinate 0", "coordinate 1"),
+    ):
+        self.Z, self.y, self.images, self.names = Z, y, images, names
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, *, components: Sequence[int] = (0, 1), **options: Any) -> Self:
+        """Transform `X` by a fitted estimator and plot; options are those of :meth:`from_representation`."""
+        model, rows = unwrap(estimator, X)
+        return cls.from_representation(views_of(model, rows).whole, components=components, **options)
+
+    @classmethod
+    def from_representation(
+        cls,
+        Z: ArrayLike,
+        *,
+        components: Sequence[int] = (0, 1),
+        y: ArrayLike | None = None,
+        images: ArrayLike | None = None,
+        ax: Any = None,
+        theme: str | None = None,
+    ) -> Self:
+        """Plot one or two columns of a representation.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n, c)
+        components : sequence of one or two int, default=(0, 1)
+            Columns; of a representation with a single one, that.
+        y, images : array-like, default=None
+            As in the class.
+        ax : matplotlib Axes, default=None
+        theme : {"light", "dark"} or None, default=None
+            None keeps matplotlib's settings.
+        """
+        Z = _as_rows(Z, len(np.asarray(Z)))
+        wanted = [check_count("components", c, minimum=0, maximum=Z.shape[1] - 1) for c in components[: Z.shape[1]]]
+        names = [f"coordinate {c}" for c in wanted]
+        return cls(Z[:, wanted], y=y, images=images, names=names).plot(ax, theme=theme)
+
+    def plot(self, ax: Any = None, *, theme: str | None = None, n_thumbnails: int = 50) -> Self:
+        """Draw; see :meth:`from_representation` for `ax` and `theme`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+        theme : {"light", "dark"} or None, default=None
+        n_thumbnails : int, default=50
+            Most pictures that are drawn.
+        """
+        with drawing(theme) as plt:
+            Z = _as_rows(self.Z, len(np.asarray(self.Z)))
+            ax = self._axes(plt, ax)
+            if Z.shape[1] == 1:
+                _densities(ax, Z[:, 0], self.y)
+                ax.set(xlabel=self.names[0], ylabel="density", ylim=(0, None))
+                return self
+            shade = scatter_classes(ax, Z[:, :2], self.y, size=point_size(len(Z)))
+            if shade is not None:
+                self.figure_.colorbar(shade, ax=ax)
+            if self.images is not None:
+                _thumbnails(ax, Z, as_images(self.images, len(Z)), n_thumbnails)
+            ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        return self
+
+
+class ViewsDisplay(Display):
+    """Modules of a representation, layers of a network or pairs of coordinates, side by side.
+
+    Parameters
+    ----------
+    views : mapping of str to array-like of shape (n, 2)
+        Planes by name.
+    y : array-like of shape (n,), default=None
+        Classes or numbers.
+
+    Attributes
+    ----------
+    axes_, figure_ : array of matplotlib Axes, and their Figure
+        After `plot`.
+
+    Examples
+    --------
+    >>> import polyfold as pf
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> network = pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=50, random_state=0).fit(X)
+    >>> display = pf.report.ViewsDisplay.from_estimator(network, X, y=y)
+    >>> [ax.get_title() for ax in display.axes_.flat]
+    ['layer 1 (75 centres)', 'layer 2 (37 centres)', 'layer 3 (18 centres)', 'layer 4 (9 centres)']
+    """
+
+    def __init__(self, views: Mapping[str, ArrayLike], *, y: ArrayLike | None = None):
+        self.views, self.y = views, y
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        y: ArrayLike | None = None,
+        n_views: int = 6,
+        theme: str | None = None,
+    ) -> Self:
+        """Plot what a fitted estimator shows of `X`, at most `n_views` parts of it.
+
+        The panel of a module has what all modules share most on its first axis, what is special to it on its second.
+        """
+        check_count("n_views", n_views)
+        model, rows = unwrap(estimator, X)
+        shown = views_of(model, rows, most=n_views).views
+        return cls({view.name: view.plane for view in shown}, y=y).plot(theme=theme)
+
+    @classmethod
+    def from_representation(
+        cls, views: Mapping[str, ArrayLike], *, y: ArrayLike | None = None, theme: str | None = None
+    ) -> Self:
+        """Plot the first two columns of several representations of the same points, given by name."""
+        planes = {name: _two_columns(_as_rows(Z, len(np.asarray(Z)))) for name, Z in views.items()}
+        return cls(planes, y=y).plot(theme=theme)
+
+    def plot(self, *, theme: str | None = None) -> Self:
+        """Draw one panel per view, three in a row at most, in the colours of `theme`."""
+        columns = min(len(self.views), 3 if len(self.views) != 4 else 4)
+        rows = -(-len(self.views) // columns)
+        with drawing(theme) as plt:
+            axes = self._grid(plt, rows, columns, (2.5 * columns + 0.7, 2.6 * rows))
+            for ax in axes.flat[len(self.views) :]:
+                ax.remove()
+            shade = None
+            for ax, (name, plane) in zip(axes.flat, self.views.items(), strict=False):
+                points = np.asarray(plane)
+                shade = scatter_classes(ax, points, self.y, size=0.6 * point_size(len(points)), legend=False)
+                ax.set(title=name, xticks=[], yticks=[])
+                ax.spines[["top", "right"]].set_visible(True)
+            self.axes_ = axes.ravel()[: len(self.views)]
+            if shade is not None:
+                self.figure_.colorbar(shade, ax=list(self.axes_))
+            else:
+                place_legend(axes[0, -1])
+        return self
+
+
+def _thumbnails(ax: Any, Z: NDArray, images: NDArray, most: int) -> None:
+    """Draw pictures of points that are far from all that have one."""
+    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+    places = (Z - Z.min(axis=0)) / np.where(np.ptp(Z, axis=0) > 0, np.ptp(Z, axis=0), 1)
+    taken = np.empty((0, 2))
+    for i in np.random.RandomState(0).permutation(len(Z)):
+        if len(taken) >= most:
+            break
+        if len(taken) == 0 or np.abs(taken - places[i]).max(axis=1).min() > 0.07:
+            taken = np.vstack([taken, places[i]])
+            picture = OffsetImage(images[i], zoom=14 / max(images.shape[1:3]), cmap="gray")
+            ax.add_artist(AnnotationBbox(picture, (Z[i, 0], Z[i, 1]), frameon=False))
+
+
+def _densities(ax: Any, values: NDArray, y: ArrayLike | None) -> None:
+    labels = np.zeros(len(values), dtype=int) if y is None else np.asarray(y)
+    grid = np.linspace(values.min(), values.max(), 200)
+    for i, label in enumerate(np.unique(labels)):
+        density = _density(values[labels == label], grid) * np.mean(labels == label)
+        ax.fill_between(grid, density, color=COLORS[i % len(COLORS)], alpha=0.3, lw=0)
+        ax.plot(grid, density, color=COLORS[i % len(COLORS)], label=str(label))
+    place_legend(ax)
+
+
+def _density(values: NDArray, grid: NDArray) -> NDArray:
+    """Gaussian kernel density on `grid`, bandwidth by Scott's rule; a spike where all values are equal."""
+    width = max(float(values.std()) * len(values) ** -0.2, 1e-3 * float(np.ptp(grid)), 1e-12)
+    weights = np.exp(-0.5 * ((grid[:, None] - values) / width) ** 2)
+    return weights.mean(axis=1) / (width * np.sqrt(2 * np.pi))

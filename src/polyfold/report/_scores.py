@@ -1,0 +1,118 @@
+"""Figures of a representation: what it keeps of the data, and how its parts repeat one another."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from polyfold._linalg import squared_distances
+from polyfold.metrics import majority_vote, redundancy, retrieval_precision
+from polyfold.neighbors import choose_engine, make_search
+from polyfold.report._views import Views
+
+PRECISION, ACCURACY, SINGLE, CORRELATION = "precision at 10", "vote accuracy", "single modules", "module correlation"
+# Points asked for their neighbours, and compared by distance correlation: figures are good to about one per cent.
+_QUERIES, _COMPARED = 1000, 300
+
+
+def nearest(rows: Any, queries: NDArray, k: int) -> NDArray:
+    """Return the `k` nearest other rows of those in `queries`, shape (len(queries), k), by exact search."""
+    n = rows.shape[0]
+    engine = choose_engine(*rows.shape, sparse=hasattr(rows, "toarray"), approximate=False)
+    found = make_search(engine, rows).query(_safe_indexing(rows, queries), min(k + 1, n))[1]
+    own = found == queries[:, None]
+    own[~own.any(axis=1), -1] = True  # copies of a point may have pushed it out of its own list
+    return found[~own].reshape(len(queries), -1)
+
+
+class Scorer:
+    """Scores representations of the same rows, of which at most a thousand are queries, themselves left out.
+
+    Parameters
+    ----------
+    X : {array, sparse matrix} or None
+        The data, whose neighbours are the true ones; None where there are no rows to compare with.
+    n : int
+        Number of points.
+    labels : ndarray of int of shape (n,), default=None
+        Classes, which neighbours vote for.
+    rng : RandomState
+    """
+
+    def __init__(self, X: Any, n: int, labels: NDArray | None, rng: np.random.RandomState):
+        self.queries = np.sort(rng.permutation(n)[:_QUERIES])
+        self.compared = np.sort(rng.permutation(n)[:_COMPARED])
+        self.labels = labels
+        self.k = min(10, n - 1)
+        self.truth = None if X is None else nearest(X, self.queries, self.k)
+
+    def figures(self, views: Views, bars: NDArray) -> dict[str, float]:
+        """Return what can be said of these views and their bars, by name; shares are between 0 and 1."""
+        found = nearest(views.whole, self.queries, self.k)
+        out = {} if self.truth is None else {PRECISION: retrieval_precision(found, self.truth)}
+        if self.labels is not None:
+            votes = np.array([self._votes(Z) for Z in ([views.whole] if views.modules is None else views.modules)])
+            right = self.labels[self.queries]
+            out[ACCURACY] = float(np.mean(majority_vote(votes) == right))
+            if len(votes) > 1:
+                out[SINGLE] = float(np.mean(votes == right))
+        if views.modules is not None:
+            out[CORRELATION] = float(np.mean(bars))
+        return out
+
+    def bars(self, views: Views) -> tuple[str, NDArray]:
+        """Return what is compared, and one number between 0 and 1 for every part of the representation."""
+        if views.modules is not None:
+            return "distance correlation with the other modules", _mean_correlations(views.modules[:, self.compared])
+        if views.kind == "coordinates":
+            return "news beyond the earlier coordinates", _news(views.whole)
+        if self.labels is not None:
+            shares = [self._same_class(view.rows) for view in views.views]
+            return "same class among the 10 nearest", np.array(shares)
+        shares = [self._kept(view.rows) for view in views.views]
+        return "neighbours kept from the data", np.array(shares)
+
+    def _votes(self, rows: NDArray) -> NDArray:
+        """Majority of the classes of the five nearest other points."""
+        return majority_vote(self.labels[nearest(rows, self.queries, min(5, self.k))].T)  # type: ignore[index]
+
+    def _same_class(self, rows: NDArray) -> float:
+        found = nearest(rows, self.queries, self.k)
+        return float(np.mean(self.labels[found] == self.labels[self.queries][:, None]))  # type: ignore[index]
+
+    def _kept(self, rows: NDArray) -> float:
+        found = nearest(rows, self.queries, self.k)
+        return 0.0 if self.truth is None else retrieval_precision(found, self.truth)
+
+
+def _mean_correlations(modules: NDArray) -> NDArray:
+    """Mean distance correlation of every module with the others, shape (M,), each distance taken once."""
+    distances = np.stack([np.sqrt(squared_distances(Z, Z)) for Z in modules.astype(np.float64)])
+    distances -= distances.mean(axis=1, keepdims=True)
+    distances -= distances.mean(axis=2, keepdims=True)
+    flat = distances.reshape(len(modules), -1)
+    flat /= np.maximum(np.linalg.norm(flat, axis=1), np.finfo(float).tiny)[:, None]
+    pairs = np.sqrt(np.clip(flat @ flat.T, 0, 1))  # [Szekely2007]: the root of the ratio of distance covariances
+    np.fill_diagonal(pairs, 0)
+    return pairs.sum(axis=1) / max(1, len(modules) - 1)
+
+
+def _news(Z: NDArray) -> NDArray:
+    """Leave-one-out residual of every coordinate on the earlier ones; a constant one has nothing to tell."""
+    varying = np.ptp(Z, axis=0) > 0
+    out = np.zeros(Z.shape[1])
+    if varying.any():
+        out[varying] = redundancy(Z[:, varying], n_queries=500)
+    return out
+
+
+def true_rows(model: Any, X: Any) -> Any:
+    """Return the rows whose neighbours are the true ones, or None: given kernels and distances have no rows."""
+    tags = getattr(model, "__sklearn_tags__", None)
+    if tags is not None and tags().input_tags.pairwise:
+        return None
+    rows = X if hasattr(X, "toarray") else np.asarray(X)
+    numeric = rows.dtype.kind in "fiub" and rows.ndim == 2 and _num_samples(rows) > 1
+    return rows.tocsr() if numeric and hasattr(rows, "toarray") else rows if numeric else None

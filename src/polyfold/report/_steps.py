@@ -1,0 +1,99 @@
+"""The stations of the diversity slider: views of the same points for every λ, mirrored to resemble one another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyfold.report._scores import Scorer, nearest
+from polyfold.report._views import View, Views, views_of
+
+GRID = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
+# Points further out than this many times the place of all but one per cent are drawn at the edge.
+_FAR = 3.0
+_LEVELS = 4095  # twelve bits for a coordinate
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the page shows of one model."""
+
+    diversity: float | None
+    views: Views
+    figures: dict[str, float]
+    allocation: NDArray | None
+    bars: tuple[str, NDArray]
+    neighbors: dict[str, NDArray] = field(default_factory=dict)  # name -> (n, k)
+
+
+def path_of(model: Any, diversities: Sequence[float] | None) -> list[Any]:
+    """Return the fitted models of a λ path, the given one among them; only that one where there is no path."""
+    own = getattr(model, "diversity", None)
+    if own is None or not hasattr(model, "diversity_path"):
+        return [model]
+    if getattr(model, "solver", "closed") in ("sgd", "drop-module"):  # they need the data for every λ
+        return [model]
+    grid = sorted({float(lam) for lam in (GRID if diversities is None else diversities)} - {float(own)})
+    path = [*model.diversity_path(grid), model]
+    return sorted(path, key=lambda m: m.diversity)
+
+
+def thinned(path: list[Any], model: Any, most: int) -> list[Any]:
+    """Leave out stations evenly until `most` are left; the given model stays."""
+    if len(path) <= max(1, most):
+        return path
+    others = [m for m in path if m is not model]
+    keep = np.unique(np.linspace(0, len(others) - 1, max(0, most - 1)).round().astype(int)) if most > 1 else []
+    return sorted([model, *(others[i] for i in keep)], key=lambda m: m.diversity)
+
+
+def steps_of(path: list[Any], X: Any, extra: Sequence[View], scorer: Scorer, *, most: int) -> list[Step]:
+    """Return the stations of a path, each mirrored towards the one before."""
+    steps: list[Step] = []
+    for model in path:
+        views = views_of(model, X, most=most)
+        bars = scorer.bars(views)
+        figures = _losses(model) | scorer.figures(views, bars[1])
+        views = replace(views, views=[*(_towards(v, steps, i) for i, v in enumerate(views.views)), *extra])
+        steps.append(Step(getattr(model, "diversity", None), views, figures, _allocation(model), bars))
+    return steps
+
+
+def with_neighbors(step: Step, k: int) -> Step:
+    """Add the `k` nearest other points of every point, in all and in every view."""
+    everyone = np.arange(len(step.views.whole))
+    searched = {view.name: view.rows for view in step.views.views}
+    if step.views.kind == "coordinates" and step.views.whole.shape[1] > 2:
+        searched = {"all coordinates": step.views.whole, **searched}
+    return replace(step, neighbors={name: nearest(rows, everyone, k) for name, rows in searched.items()})
+
+
+def quantised(plane: NDArray) -> tuple[NDArray, int]:
+    """Return points of the plane on a grid of 4096 × 4096, packed in three bytes each, and how many are clipped."""
+    centred = plane - np.median(plane, axis=0)
+    reach = np.abs(centred).max(axis=1)
+    edge = min(float(reach.max()), _FAR * float(np.quantile(reach, 0.99)) or float(reach.max())) or 1.0
+    beyond = int(np.sum(reach > edge * (1 + 1e-9)))
+    x, y = ((np.clip(centred / edge, -1, 1) + 1) / 2 * _LEVELS).round().astype(np.uint16).T
+    packed = np.stack([x >> 4, ((x & 15) << 4) | (y >> 8), y & 255], axis=1)
+    return packed.astype(np.uint8), beyond
+
+
+def _losses(model: Any) -> dict[str, float]:
+    if not hasattr(model, "loss_bound_"):
+        return {}
+    return {"loss": float(model.loss_), "lower bound": float(model.loss_bound_)}
+
+
+def _allocation(model: Any) -> NDArray | None:
+    return np.asarray(model.allocation_) if hasattr(model, "allocation_") else None
+
+
+def _towards(view: View, steps: list[Step], i: int) -> View:
+    """Mirror a view so that its points lie near where they were: distances do not change."""
+    if not steps:
+        return view
+    before = steps[-1].views.views[i].plane
+    return replace(view, plane=view.plane * np.where(np.sum(view.plane * before, axis=0) < 0, -1.0, 1.0))

@@ -1,0 +1,155 @@
+"""What a fitted model shows: its modules, the layers of a network, or pairs of coordinates, of the same points."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from polyfold._linalg import eigh_descending
+
+# Rows by which a model's training data are recognised.
+_PROBES = 16
+# How much of what the average module holds is left out of the second direction of one.
+_SHARED = 0.95
+
+
+@dataclass(frozen=True)
+class View:
+    """One representation of the points: where they are drawn, and where their neighbours are looked for."""
+
+    name: str
+    rows: NDArray  # (n, h)
+    plane: NDArray  # (n, 2)
+
+
+@dataclass(frozen=True)
+class Views:
+    """Representations of the same n points, side by side, and all of them as one."""
+
+    kind: str  # "modules", "layers" or "coordinates"
+    views: Sequence[View]
+    whole: NDArray  # (n, h)
+    count: int  # how many there are, shown or not
+    modules: NDArray | None = None  # (M, n, H), all of them
+
+
+def unwrap(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return the representation inside a pipeline, a frozen model or an ensemble, and the rows as it gets them."""
+    if isinstance(model, Pipeline):
+        head, last = model[:-1], model[-1]
+        return unwrap(last, head.transform(X) if len(head) else X)
+    for inner in ("representation_", "estimator"):
+        if not hasattr(model, "transform") and hasattr(model, inner):
+            return unwrap(getattr(model, inner), X)
+    return model, X
+
+
+def views_of(model: Any, X: Any, *, most: int = 6) -> Views:
+    """Ask a fitted model, or an array of coordinates, for at most `most` views of the rows of `X`."""
+    if isinstance(model, np.ndarray):
+        return _of_coordinates(_as_rows(model, _num_samples(X)), most)
+    if not hasattr(model, "transform") and not hasattr(model, "embedding_"):
+        raise TypeError(
+            f"model must be a fitted representation with transform, transform_modules or embedding_, got {model!r}; "
+            "pass the coordinates themselves as an array where there is none."
+        )
+    check_is_fitted(model)
+    if getattr(model, "n_modules", 0) != 1 and hasattr(model, "transform_modules"):
+        return _of_modules(np.asarray(model.transform_modules(X)), most)
+    if hasattr(model, "at_layer"):
+        return _of_layers(model, X, most)
+    if hasattr(getattr(model, "network_", None), "at_layer"):  # a clusterer: what it reads, and the layers below
+        read = _coordinates(model, X)
+        below = _of_layers(model.network_, X, most - 1)
+        return replace(below, views=[View("what is clustered", read, plane_of(read)), *below.views], whole=read)
+    return _of_coordinates(_coordinates(model, X), most)
+
+
+def plane_of(rows: NDArray) -> NDArray:
+    """Return the two widest directions of the rows, shape (n, 2); the second is zero where there is only one."""
+    centred = np.asarray(rows, dtype=np.float64) - np.mean(rows, axis=0, dtype=np.float64)
+    scale = np.abs(centred).max(initial=0.0) or 1.0  # squares of huge or tiny coordinates stay numbers
+    _, axes = eigh_descending((centred / scale).T @ (centred / scale))
+    return _two_columns(centred @ axes[:, :2])
+
+
+def special_plane(modules: NDArray, m: int) -> NDArray:
+    """Return module `m` of (M, n, H) in two of its directions: one that all modules share, one of its own.
+
+    What every module holds looks the same in all of them, what only one holds is seen in no other. With kernels
+    K_m = Z_m Z_m' and their mean K, the first direction maximises w' Z_m' K Z_m w, the second, orthogonal to it,
+    w' Z_m' (K_m - 0.95 K) Z_m w. Where all modules are alike these are the two widest.
+    """
+    centred = np.asarray(modules, dtype=np.float64) - np.mean(modules, axis=1, keepdims=True, dtype=np.float64)
+    centred /= np.abs(centred).max() or 1.0
+    own = centred[m]
+    products = [Z.T @ own for Z in centred]
+    mean = np.mean([G.T @ G for G in products], axis=0)
+    shared = eigh_descending(mean)[1][:, :1]
+    rest = np.eye(len(shared)) - shared @ shared.T
+    special = eigh_descending(rest @ (products[m].T @ products[m] - _SHARED * mean) @ rest)[1][:, :1]
+    return own @ (np.hstack([shared, special]) if len(shared) > 1 else np.hstack([shared, 0 * shared]))
+
+
+def _of_modules(modules: NDArray, most: int) -> Views:
+    whole = modules.transpose(1, 0, 2).reshape(modules.shape[1], -1)
+    views = [View("all modules", whole, plane_of(whole))]
+    views += [View(f"module {m}", modules[m], special_plane(modules, m)) for m in range(len(modules))[: most - 1]]
+    return Views("modules", views, whole, len(modules), modules)
+
+
+def _of_layers(network: Any, X: Any, most: int) -> Views:
+    count = len(network.layer_sizes_)
+    shown = np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(int))
+    trained = _is_training_data(network, X)
+    views = []
+    for layer in shown:
+        part = network.at_layer(int(layer))
+        Z = np.asarray(part.embedding_ if trained else part.transform(X), dtype=np.float64)
+        views.append(View(f"layer {layer + 1} ({network.layer_sizes_[layer]} centres)", Z, _two_columns(Z)))
+    return Views("layers", views, views[-1].rows, count)
+
+
+def _of_coordinates(Z: NDArray, most: int) -> Views:
+    c = Z.shape[1]
+    starts = range(max(1, c - 1))[:most] if c <= most + 1 else range(0, c - 1, 2)[:most]
+    views = []
+    for i in starts:
+        rows = Z[:, i : i + 2]
+        name = f"coordinates {i} and {i + 1}" if rows.shape[1] == 2 else "coordinate 0"
+        views.append(View(name, rows, _two_columns(rows)))
+    return Views("coordinates", views, Z, c)
+
+
+def _coordinates(model: Any, X: Any) -> NDArray:
+    Z = model.transform(X) if hasattr(model, "transform") else model.embedding_
+    return _as_rows(Z, _num_samples(X))
+
+
+def _as_rows(Z: Any, n: int) -> NDArray:
+    Z = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
+    Z = Z[:, None] if Z.ndim == 1 else Z
+    if Z.ndim != 2 or len(Z) != n:
+        raise ValueError(f"the representation must have one row for each of the {n} rows of X, got shape {Z.shape}.")
+    if not np.isfinite(Z).all():
+        raise ValueError("the representation must be finite, got NaN or infinite coordinates; clean the data first.")
+    return Z
+
+
+def _two_columns(Z: NDArray) -> NDArray:
+    Z = np.asarray(Z, dtype=np.float64)
+    return Z[:, :2] if Z.shape[1] >= 2 else np.column_stack([Z[:, 0], np.zeros(len(Z))])
+
+
+def _is_training_data(network: Any, X: Any) -> bool:
+    """Whether rows of `X` all over it are where the network keeps its own: then nothing has to be encoded again."""
+    n = _num_samples(X)
+    if len(network.embedding_) != n:
+        return False
+    probes = np.unique(np.linspace(0, n - 1, _PROBES).astype(int))
+    return np.allclose(network.transform(_safe_indexing(X, probes)), network.embedding_[probes], rtol=1e-4, atol=1e-6)

@@ -1,0 +1,70 @@
+"use strict";
+// The data of the page: a header of JSON and arrays, compressed, in the text of a script element.
+
+async function readData() {
+  if (typeof DecompressionStream === "undefined") {
+    throw new Error("This browser is too old for the compressed data of this page; use one from 2023 or later.");
+  }
+  const text = atob(document.getElementById("data").textContent);
+  const packed = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const buffer = await new Response(stream).arrayBuffer();
+  const length = new DataView(buffer).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  return { ...header, array: (place) => arrayAt(buffer, 4 + length, place) };
+}
+
+function arrayAt(buffer, start, { at, bits, size }) {
+  const types = { 8: Uint8Array, 16: Uint16Array, 32: Uint32Array };
+  return new types[bits](buffer, start + at, size);
+}
+
+// Three bytes hold two coordinates of twelve bits; they become numbers between -0.95 and 0.95.
+function planeOf(bytes) {
+  const n = bytes.length / 3;
+  const x = new Float32Array(n);
+  const y = new Float32Array(n);
+  for (let i = 0; i < n; i++) {
+    const [a, b, c] = [bytes[3 * i], bytes[3 * i + 1], bytes[3 * i + 2]];
+    x[i] = (((a << 4) | (b >> 4)) / 4095) * 1.9 - 0.95;
+    y[i] = ((((b & 15) << 8) | c) / 4095) * 1.9 - 0.95;
+  }
+  return { x, y };
+}
+
+// Twelve colours that remain apart for colour-blind readers (Krzywinski), and a ramp that is even for all (cividis).
+const COLORS = [
+  "#008df9", "#ff6e3a", "#009f81", "#ff5aaf", "#ffc33b", "#8400cd", "#a40122", "#00c2f9", "#00d9b2", "#c98bd9", "#9f0162", "#e20134",
+];
+const RAMP = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
+const PLAIN = "#008df9";
+
+// What colours the points: a value for each, and the colours of the values.
+function coloring(column) {
+  if (!column || column.kind === "text") return { values: null, colors: [PLAIN], type: "categorical" };
+  if (column.kind === "class") {
+    const colors = column.classes.map((_, i) => COLORS[i % COLORS.length]);
+    return { values: column.values, colors: colors.length > 1 ? colors : [colors[0], colors[0]], type: "categorical" };
+  }
+  const known = column.values.filter((v) => v !== null);
+  const low = known.reduce((a, b) => Math.min(a, b), Infinity);
+  const high = known.reduce((a, b) => Math.max(a, b), -Infinity);
+  const values = column.values.map((v) => (v === null || high === low ? 0 : (v - low) / (high - low)));
+  return { values, colors: ramp(64), type: "continuous", low, high };
+}
+
+function ramp(count) {
+  const parts = RAMP.map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));
+  return Array.from({ length: count }, (_, i) => {
+    const at = (i / (count - 1)) * (parts.length - 1);
+    const k = Math.min(Math.floor(at), parts.length - 2);
+    const mixed = parts[k].map((v, j) => Math.round(v + (at - k) * (parts[k + 1][j] - v)));
+    return "#" + mixed.map((v) => v.toString(16).padStart(2, "0")).join("");
+  });
+}
+
+function valueText(column, i) {
+  const value = column.values[i];
+  if (value === null) return "–";
+  return column.kind === "class" ? column.classes[value] : String(value);
+}
