@@ -30,6 +30,8 @@ LAYERS = [
     "baselines",
     "networks",
     "ensembles",
+    "saving",
+    "export",
     "datasets",
     "report",
     "experiments",
