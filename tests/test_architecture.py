@@ -35,6 +35,7 @@ LAYERS = [
     "datasets",
     "report",
     "experiments",
+    "cli",
 ]
 # Layers that see arrays only: they import nothing but the numeric and border layers.
 ARRAYS_ONLY = {"metrics", "report", "datasets"}

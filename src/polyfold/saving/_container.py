@@ -65,7 +65,9 @@ def _inflated(stored: bytes, name: str) -> bytes:
     except zlib.error as error:
         raise ModelFileError(f"{name} must hold what polyfold.save wrote, got another content ({error}).") from error
     if len(content) > SMALL or not stream.eof:
-        raise ModelFileError(f"{name} must hold what polyfold.save wrote, got a content that grows beyond {SMALL} bytes.")
+        raise ModelFileError(
+            f"{name} must hold what polyfold.save wrote, got a content that grows beyond {SMALL} bytes."
+        )
     return content
 
 

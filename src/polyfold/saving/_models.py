@@ -137,8 +137,8 @@ def _rebuild(content: bytes, trusted: list[str], path: Any) -> Any:
     named = get_untrusted_types(data=content)
     if strange := untrusted(set(named) - set(trusted)):
         raise ModelFileError(
-            f"{path} must name types of polyfold and scikit-learn only, got {', '.join(strange)}; if you know who wrote "
-            f"the file and what they do, pass trusted={strange!r}."
+            f"{path} must name types of polyfold and scikit-learn only, got {', '.join(strange)}; if you know who "
+            f"wrote the file and what they do, pass trusted={strange!r}."
         )
     with warnings.catch_warnings():
         # The versions are in the head, and older ones are meant to load.
@@ -150,7 +150,9 @@ def _check_archive(content: bytes, path: Any) -> None:
     """Refuse what would unpack to more than is there."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
-            raise ModelFileError(f"{path} must hold arrays as they are, got compressed ones, which polyfold never writes.")
+            raise ModelFileError(
+                f"{path} must hold arrays as they are, got compressed ones, which polyfold never writes."
+            )
 
 
 def _versions() -> dict[str, str]:

@@ -26,7 +26,7 @@ OTHERS = frozenset(
         for name in ("Euclidean", "Manhattan", "Minkowski", "Chebyshev")
         for bits in ("", "64", "32")
     }
-    | {"polyfold.spectra._spectrum.Spectrum.coordinates"}
+    | {"polyfold.spectra._spectrum.Spectrum.coordinates", "numpy.dtype"}
 )
 
 
