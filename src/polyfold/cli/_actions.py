@@ -13,6 +13,7 @@ from sklearn.base import is_classifier, is_clusterer, is_regressor
 import polyfold
 from polyfold.cli._data import Picked, all_rows, block_rows, last_step, open_features, open_for, read_target, rows_for
 from polyfold.cli._fitting import fit_file, summary
+from polyfold.cli._images import parse_size
 from polyfold.cli._judging import judge
 from polyfold.cli._terminal import Terminal
 from polyfold.cli._values import make_estimator, parse_settings, read_config
@@ -179,7 +180,8 @@ def report_file(
     source = picked.open(data)
     rows, y = all_rows(data, picked, fitted), read_target(data, picked)
     with terminal.working("writing the page"):
-        explore(fitted, rows, y=y, columns=_shown(source), path=path, title=title, max_points=points)
+        shown = {"columns": _shown(source), "images": _pictures(source, rows, picked)}
+        explore(fitted, rows, y=y, **shown, path=path, title=title, max_points=points)
     return {"output": str(path), "bytes": path.stat().st_size}
 
 
@@ -188,6 +190,16 @@ def _shown(source: Any) -> Any:
     if source.names is not None:
         return source.whole()
     return {name: values for name, values in (source.labels or {}).items() if name in ("file", "folder")} or None
+
+
+def _pictures(source: Any, rows: Any, picked: Picked) -> Any:
+    """Rows as pictures: those of a folder of images, or of --size."""
+    shape = source.image_shape or (parse_size(picked.size)[::-1] if picked.size else None)
+    if shape is None:
+        return None
+    if np.prod(shape) != rows.shape[1]:
+        raise ValueError(f"--size must fit the {rows.shape[1]} values of a row, got {picked.size}.")
+    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows).reshape(-1, *shape)
 
 
 def run_demonstration(output: Path, terminal: Terminal) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from polyfold._validation import import_extra
 ENDINGS = (".png", ".jpg", ".jpeg")
 
 
-def image_source(path: Path, size: str | None, color: bool) -> tuple[Any, int, int, None, dict[str, Any]]:
-    """Return how to read a folder, its number of images and of values per image, and the folder each lies in."""
+def image_source(path: Path, size: str | None, color: bool) -> tuple[Any, ...]:
+    """Return how to read a folder, its number of images and of values, where each lies, and its shape."""
     files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS)
     if not files:
         raise ValueError(f"{path} must be a folder with {', '.join(ENDINGS)} files, got none in it.")
@@ -33,7 +33,7 @@ def image_source(path: Path, size: str | None, color: bool) -> tuple[Any, int, i
 
     folders = np.array([str(file.parent.relative_to(path)) for file in files])
     names = np.array([str(file.relative_to(path)) for file in files])
-    return read, len(files), first.size, None, {"folder": folders, "file": names}
+    return read, len(files), first.size, None, {"folder": folders, "file": names}, first.shape
 
 
 def read_image(file: Path, shape: tuple[int, int] | None, color: bool) -> np.ndarray:

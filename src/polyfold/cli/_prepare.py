@@ -73,11 +73,18 @@ def as_prepared(frame: pd.DataFrame, categorical: list[str]) -> pd.DataFrame:
     for name in frame.columns:
         column = frame[name]
         if name in categorical or not is_number(column):
-            values = column.astype(object).where(column.notna(), MISSING)
-            out[name] = np.array([str(value) for value in values], dtype=object)
+            out[name] = np.array([_category(value) for value in column.astype(object)], dtype=object)
         else:
             out[name] = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return pd.DataFrame(out, index=frame.index)
+
+
+def _category(value: Any) -> str:
+    """Return the name of a category: 3 and 3.0 are one, however a file stores them."""
+    if pd.isna(value):
+        return MISSING
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if whole else value)
 
 
 def categories_of(model: Any) -> list[str]:

@@ -31,6 +31,8 @@ class Source:
     n_columns: int
     names: tuple[str, ...] | None = None
     labels: dict[str, Any] | None = None
+    image_shape: tuple[int, ...] | None = None
+    about: int = 0  # rows, where they are not counted
 
     def whole(self) -> Any:
         """Return all rows."""
@@ -41,8 +43,8 @@ class Source:
         return self.read(rows)
 
     def bytes_in_memory(self) -> float:
-        """Return what all rows take as double precision; 0 if they are in memory already, or not counted."""
-        return 8.0 * (self.n_rows or 0) * self.n_columns
+        """Return what all rows take in double precision."""
+        return 8.0 * (self.n_rows or self.about) * self.n_columns
 
     def with_columns(self, chosen: list[str]) -> "Source":
         """Return the same rows with these columns only."""
@@ -161,7 +163,7 @@ def _csv(path: Path) -> Source:
         raise ValueError(f"{path} must have a line of names and rows below it, got no rows.")
     size, line = path.stat().st_size, max(1, len(head.to_csv(index=False)) / len(head))
     names = tuple(str(name) for name in head.columns)
-    return Source(path, _named(tables, names), None, len(names), names, {"rows at about": round(size / line)})
+    return Source(path, _named(tables, names), None, len(names), names, about=round(size / line))
 
 
 def _parquet(path: Path) -> Source:

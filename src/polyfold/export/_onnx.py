@@ -73,10 +73,14 @@ def to_onnx(model: Any) -> Any:
         graph.scale_input(scaler.mean_ if scaler.with_mean else None, scaler.scale_)
     if len(known) < len(scalers) or not _add(graph, last):
         raise TypeError(
-            f"model must be one of {SUPPORTED}; got {model!r}: teach it to a small network first, "
+            f"model must be one of {SUPPORTED}; got {_in_a_line(model)}: teach it to a small network first, "
             "polyfold.Compressed(model).fit(X)."
         )
     return graph.model({"polyfold": version("polyfold"), "class": type(last).__name__})
+
+
+def _in_a_line(model: Any) -> str:
+    return " ".join(repr(model).split())
 
 
 def _add(graph: Graph, model: Any) -> bool:

@@ -15,6 +15,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from polyfold._files import write_file
 from polyfold.exceptions import MissingExtraError, ModelFileError
 from polyfold.saving._container import pack, unpack
+from polyfold.saving._skops import skops_io
 from polyfold.saving._trust import unreachable, untrusted
 
 
@@ -48,20 +49,18 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((same.transform(X) == model.transform(X)).all())
     True
     """
-    from skops.io import dump, get_untrusted_types
-    from skops.io.exceptions import UnsupportedTypeException
-
+    skops = skops_io()
     if not hasattr(model, "get_params") or isinstance(model, type):
         raise TypeError(f"model must be an estimator, got {model!r}; pass a model such as polyfold.ModularKernelPCA().")
     buffer = io.BytesIO()
     try:
-        dump(model, buffer)
-    except (UnsupportedTypeException, TypeError, AttributeError) as error:
+        skops.dump(model, buffer)
+    except (skops.exceptions.UnsupportedTypeException, TypeError, AttributeError) as error:
         raise TypeError(
             f"model must hold arrays, parameters and estimators only, got a part of {type(model).__name__} that is "
             f"none ({error}); replace it, or use joblib.dump, whose files only you should load."
         ) from error
-    if lost := unreachable(get_untrusted_types(data=buffer.getvalue())):
+    if lost := unreachable(skops.get_untrusted_types(data=buffer.getvalue())):
         raise TypeError(
             f"model must use functions and classes that another process can import, got {', '.join(lost)}; define them "
             "at the top of a module."
@@ -131,10 +130,9 @@ def _read(path: str | os.PathLike[str]) -> bytes:
 
 
 def _rebuild(content: bytes, trusted: list[str], path: Any) -> Any:
-    from skops.io import get_untrusted_types, loads
-
+    skops = skops_io()
     _check_archive(content, path)
-    named = get_untrusted_types(data=content)
+    named = skops.get_untrusted_types(data=content)
     if strange := untrusted(set(named) - set(trusted)):
         raise ModelFileError(
             f"{path} must name types of polyfold and scikit-learn only, got {', '.join(strange)}; if you know who "
@@ -143,7 +141,7 @@ def _rebuild(content: bytes, trusted: list[str], path: Any) -> Any:
     with warnings.catch_warnings():
         # The versions are in the head, and older ones are meant to load.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
-        return loads(content, trusted=named)
+        return skops.loads(content, trusted=named)
 
 
 def _check_archive(content: bytes, path: Any) -> None:
