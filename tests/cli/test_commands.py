@@ -315,7 +315,8 @@ def test_an_interrupt_leaves_no_file(call, shared, monkeypatch):
         ("polyfold.ModularKernelPCA.fit", "fit :digits.npy -o m.polyfold"),
         ("polyfold.ModularKernelPCA.transform", "transform :digits.polyfold :digits.npy -o z.csv"),
         ("os.fsync", "fit :digits.npy -o m.polyfold --set n_modules=2 --set n_components=2"),
-        ("pathlib.Path.replace", "transform :digits.polyfold :digits.npy -o z.zarr"),
+        ("polyfold.ModularKernelPCA.transform", "transform :digits.polyfold :digits.npy -o z.zarr"),
+        ("pathlib.Path.replace", "transform :digits.polyfold :digits.npy -o z.csv"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(place, interrupt)

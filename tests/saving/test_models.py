@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -55,6 +56,15 @@ def test_a_pipeline_is_a_model(blobs, tmp_path):
     model = make_pipeline(StandardScaler(), pf.KernelEmbedding(2, random_state=0)).fit(blobs)
     pf.save(model, tmp_path / "p")
     np.testing.assert_array_equal(pf.load(tmp_path / "p").transform(blobs), model.transform(blobs))
+
+
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.lil_array])
+def test_models_of_sparse_rows_are_kept(blobs, path, form):
+    X = form(blobs)
+    models = (pf.KernelEmbedding(kernel="cosine", random_state=0), pf.KernelEmbedding(kernel="isomap"))
+    for model in (model.fit(X) for model in models):
+        pf.save(model, path)
+        np.testing.assert_array_equal(pf.load(path).transform(X), model.transform(X))
 
 
 def test_a_loaded_model_goes_on_learning(model, path, blobs):

@@ -19,7 +19,7 @@ EXCLUDED = ("_checkpoint",)
 # What fitted models of ours hold of scikit-learn and scipy that skops does not trust by itself: trees and metrics of
 # neighbours, sparse arrays. A bound method is named by its class and its own name.
 OTHERS = frozenset(
-    {f"scipy.sparse._{kind}.{kind}_array" for kind in ("csr", "csc", "coo")}
+    {f"scipy.sparse._{kind}.{kind}_{form}" for kind in ("csr", "csc", "coo") for form in ("array", "matrix")}
     | {f"sklearn.neighbors._{tree}.{name}" for tree, name in (("kd_tree", "KDTree"), ("ball_tree", "BallTree"))}
     | {
         f"sklearn.metrics._dist_metrics.{name}Distance{bits}"
