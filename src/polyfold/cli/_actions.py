@@ -25,7 +25,7 @@ PICTURES = (".png", ".svg", ".pdf")
 def fit_to_file(data: str, output: str, name: str | None, stream: bool | None, terminal: Terminal, **setup: Any) -> Any:
     """Fit a model and save it."""
     config = read_config(setup.pop("config"))
-    name = name or config.get("model") or "ModularKernelPCA"
+    name = name or str(config.get("model", "ModularKernelPCA"))
     path = _model_path(output)
     model = _fitted(data, name, config, stream, terminal, **setup)
     polyfold.save(model, path)

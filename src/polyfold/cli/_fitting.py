@@ -51,7 +51,7 @@ def _in_blocks(source: Source, estimator: Any, prepare: str, categorical: list[s
             f"{type(estimator).__name__} must have partial_fit to be fitted block by block; use ModularKernelPCA, "
             "KernelEmbedding, ModularAutoencoder or a kernel baseline, or leave --stream out."
         )
-    size, steps = block_rows(source), None
+    size, steps, names = block_rows(source), None, None
     model = clone(estimator)
     for number, block in enumerate(terminal.track(source.blocks(size), "blocks fitted", source.n_rows, size)):
         rows = _readable(block, categorical)

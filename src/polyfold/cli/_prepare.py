@@ -89,7 +89,7 @@ def _category(value: Any) -> str:
 
 def categories_of(model: Any) -> list[str]:
     """Return the columns that a stored preparation takes as categories."""
-    step = model.steps[0][1] if isinstance(model, Pipeline) else None
+    step: Any = model.steps[0][1] if isinstance(model, Pipeline) else None
     if not isinstance(step, ColumnTransformer):
         return []
     return [name for part, _, columns in step.transformers_ if part == "categories" for name in columns]

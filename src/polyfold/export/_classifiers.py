@@ -24,7 +24,7 @@ def add_votes(graph: Graph, model: Any, Z: str) -> bool:
         return False
     n_modules, n_classes = len(model.estimators_), len(model.classes_)
     mean = None if chances is None else _mean_chance(graph, Z, chances, n_modules, n_classes)
-    if model.voting == "soft":
+    if model.voting == "soft" and mean is not None:
         decision = probabilities = mean
     else:
         winners = graph.add("ArgMax", _by_module(graph, Z, scores, n_modules, n_classes), axis=2, keepdims=1)
