@@ -2,7 +2,8 @@
 
 Design: `corruptions` damages the files of three fitted models a thousand times in eight ways (bits flipped, cut short,
 parts zeroed, exchanged, repeated, dropped, overwritten, appended) and loads each with an audit hook that counts what
-is executed, opened for writing or connected; a load must raise `ModelFileError` within two seconds. `models` saves
+is executed, started or connected; a load must raise `ModelFileError` within two seconds. `forged` damages the content
+and gives it a right checksum, as only somebody who means it would: it may load with other numbers. `models` saves
 representations of MNIST (12,000 images) and measures bytes, seconds to save and to load, and that the answers are
 equal to the bit. `onnx` exports them and compares with onnxruntime on 2,000 other images, one thread each: bytes,
 largest difference as a share of the largest coordinate, and rows per second beside polyfold's own.
@@ -25,13 +26,28 @@ from threadpoolctl import threadpool_limits
 import polyfold as pf
 from benchmarks._record import best_of
 from polyfold.exceptions import ModelFileError
+from polyfold.saving._container import pack, unpack
 from tests.saving.corruption import corruptions
 
 # Events of Python's audit that loading data never needs.
 FORBIDDEN = ("os.system", "subprocess.Popen", "os.exec", "os.fork", "os.posix_spawn", "socket", "exec", "compile")
 
 
-def corrupted(data: Path, count: int = 1000) -> dict[str, Any]:
+def forged(data: Path, count: int = 1000) -> dict[str, Any]:
+    """Damage contents, give them a right checksum, and load them."""
+    return corrupted(data, count, behind_the_checksum=True)
+
+
+def _damaged(file: bytes, count: int, seed: int, behind_the_checksum: bool) -> Any:
+    if not behind_the_checksum:
+        yield from corruptions(file, count, seed)
+        return
+    head, content = unpack(file, "")
+    for name, damaged in corruptions(content, count, seed):
+        yield name, b"".join(pack(damaged, head))
+
+
+def corrupted(data: Path, count: int = 1000, behind_the_checksum: bool = False) -> dict[str, Any]:
     """Damage files and load them."""
     X = np.random.RandomState(0).standard_normal((60, 5))
     network = pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, random_state=0)
@@ -46,7 +62,7 @@ def corrupted(data: Path, count: int = 1000) -> dict[str, Any]:
         for seed, model in enumerate(models):
             pf.save(model.fit(X), path)
             pf.load(path)
-            for name, damaged in corruptions(path.read_bytes(), -(-count // len(models)), seed):
+            for name, damaged in _damaged(path.read_bytes(), -(-count // len(models)), seed, behind_the_checksum):
                 path.write_bytes(damaged)
                 start, watching[0] = time.perf_counter(), True
                 try:
@@ -134,4 +150,4 @@ def _answer(model: Any, rows: np.ndarray) -> np.ndarray:
     return np.asarray(model.transform(rows) if hasattr(model, "transform") else model.predict(rows))
 
 
-PARTS = {"corruptions": corrupted, "models": models, "onnx": exported}
+PARTS = {"corruptions": corrupted, "forged": forged, "models": models, "onnx": exported}

@@ -140,8 +140,8 @@ def test_votes_on_a_frozen_representation(digits):
 
 STUDENTS = {
     "linear": LinearRegression(),
-    "relu": MLPRegressor((16, 8), max_iter=20, random_state=0),
-    "tanh": MLPRegressor((16,), activation="tanh", max_iter=20, random_state=0),
+    "relu": MLPRegressor(hidden_layer_sizes=(16, 8), max_iter=20, random_state=0),
+    "tanh": MLPRegressor(hidden_layer_sizes=(16,), activation="tanh", max_iter=20, random_state=0),
 }
 
 
@@ -156,7 +156,9 @@ def test_students_of_transformers(digits, student, n_components):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("n_clusters", [2, 5])
-@pytest.mark.parametrize("student", [MLPClassifier((16,), max_iter=20, random_state=0), LogisticRegression()])
+@pytest.mark.parametrize(
+    "student", [MLPClassifier(hidden_layer_sizes=(16,), max_iter=20, random_state=0), LogisticRegression()]
+)
 def test_students_of_clusterers(digits, n_clusters, student):
     X, _, new = digits
     network = pf.MultilayerBootstrapNetwork(n_clusters, n_classes=5, n_clusterings=20, random_state=0)
