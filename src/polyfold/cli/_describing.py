@@ -11,7 +11,14 @@ from polyfold.cli._values import estimator_names
 from polyfold.datasets import data_folder
 from polyfold.saving import describe
 
-EXTRAS = {"faiss": "faiss", "pynndescent": "pynndescent", "torch": "torch", "onnx": "onnx", "plot": "matplotlib"}
+EXTRAS = {
+    "faiss": "faiss",
+    "map": "openTSNE",
+    "pynndescent": "pynndescent",
+    "torch": "torch",
+    "onnx": "onnx",
+    "plot": "matplotlib",
+}
 
 
 def describe_model(path: str) -> dict[str, Any]:
