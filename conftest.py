@@ -2,4 +2,8 @@
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("torch") else ["src/polyfold/networks/*"]
+NEEDS = {"networks": ["torch"], "export": ["onnx", "onnxruntime"], "cli": ["click", "rich", "pandas"]}
+
+collect_ignore_glob = [
+    f"src/polyfold/{package}/*" for package, modules in NEEDS.items() if not all(map(find_spec, modules))
+]

@@ -30,9 +30,12 @@ LAYERS = [
     "baselines",
     "networks",
     "ensembles",
+    "saving",
+    "export",
     "datasets",
     "report",
     "experiments",
+    "cli",
 ]
 # Layers that see arrays only: they import nothing but the numeric and border layers.
 ARRAYS_ONLY = {"metrics", "datasets"}

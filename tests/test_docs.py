@@ -16,7 +16,7 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 
 def documented():
     """Public classes and functions."""
-    for package in ("estimators", "ensembles", "baselines", "metrics", "kernels", "datasets", "report"):
+    for package in ("estimators", "ensembles", "baselines", "metrics", "kernels", "datasets", "report", "saving"):
         module = importlib.import_module(f"polyfold.{package}")
         for name in module.__all__:
             thing = getattr(module, name)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         MultilayerBootstrapNetwork,
         NonRedundantEmbedding,
     )
+    from polyfold.export import to_onnx
+    from polyfold.saving import load, save
 
 # Public name -> the package that defines it.
 _HOME = {
@@ -34,8 +36,11 @@ _HOME = {
     "ModularNeighbors": "ensembles",
     "NonRedundantEmbedding": "estimators",
     "MultilayerBootstrapNetwork": "estimators",
+    "load": "saving",
+    "save": "saving",
     "select_diversity": "ensembles",
     "show_progress": "_running",
+    "to_onnx": "export",
 }
 _PACKAGES = ("baselines", "bootstrap", "datasets", "experiments", "kernels", "metrics", "networks", "report")
 
@@ -56,11 +61,14 @@ __all__ = [
     "datasets",
     "experiments",
     "kernels",
+    "load",
     "metrics",
     "networks",
     "report",
+    "save",
     "select_diversity",
     "show_progress",
+    "to_onnx",
 ]
 
 

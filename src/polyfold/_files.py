@@ -5,6 +5,7 @@ import json
 import os
 import re
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,15 @@ import scipy.sparse as sp
 ROWS = 4096
 
 
-def write_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file at once: whatever interrupts it leaves what was there before, and nothing beside it."""
+def write_file(path: str | os.PathLike[str], content: bytes | Iterable[bytes | memoryview]) -> None:
+    """Write a file, given whole or in parts, at once: what interrupts it leaves what was there before and no more."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         with temporary.open("xb") as file:
-            file.write(content)
+            for part in [content] if isinstance(content, bytes) else content:
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

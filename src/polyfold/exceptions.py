@@ -19,3 +19,7 @@ class GuessWarning(UserWarning):
 
 class ScaleWarning(UserWarning):
     """A few columns outweigh all others, as they do when columns are in different units."""
+
+
+class ModelFileError(ValueError):
+    """A file is no model of polyfold, or is damaged, newer than this version, or of types that are not trusted."""

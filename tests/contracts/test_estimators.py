@@ -46,14 +46,24 @@ def test_a_skipped_check_is_an_error_unless_allowed():
     assert not issubclass(SkipTestWarning, DOCUMENTED)
 
 
+def expected_names(entry, model, width):
+    """Modules and their dimensions, or numbered columns of a class."""
+    if entry.has_modules():
+        M, H = model._module_shape
+        return [f"module{m}_dim{h}" for m in range(M) for h in range(H)]
+    return [f"{type(entry.estimator).__name__.lower()}{i}" for i in range(width)]
+
+
 @pytest.mark.parametrize("entry", entries("table", only=TRANSFORMERS), ids=repr)
 def test_output_features_are_named_and_follow_set_output(entry):
     X = entry.given(sheet())
     with documented_warnings():
-        model = entry.new().set_output(transform="pandas").fit(X, entry.y(len(X)))
-        frame = model.transform(X)
-    expected = [f"{type(entry.estimator).__name__.lower()}{i}" for i in range(frame.shape[1])]
-    assert list(frame.columns) == expected == list(model.get_feature_names_out())
+        model = fitted(entry, X)
+    for library in ("pandas", "polars"):
+        frame = model.set_output(transform=library).transform(X)
+        assert type(frame).__module__.startswith(library)
+        expected = expected_names(entry, model, frame.shape[1])
+        assert list(frame.columns) == expected == list(model.get_feature_names_out())
 
 
 @pytest.mark.parametrize("entry", MODULAR, ids=repr)

@@ -155,6 +155,11 @@ SPARSE = {
     "coo_matrix": sp.coo_matrix,
     "csr_array": sp.csr_array,
     "coo_array": sp.coo_array,
+    "csc_array": sp.csc_array,
+    "bsr_array": sp.bsr_array,
+    "lil_array": sp.lil_array,
+    "dok_matrix": sp.dok_matrix,
+    "dia_matrix": sp.dia_matrix,
     "int64": lambda csr: csr.astype(np.int64),
     "duplicates": duplicates,
     "unsorted": unsorted,
@@ -172,7 +177,8 @@ def test_sparse_layouts_give_the_dense_result(entry):
     def check(layout):
         assert_same(result(entry, SPARSE[layout](sparse_rows(entry))), expected, entry.precision)
 
-    assert_all(SPARSE, check)
+    # Of diagonals, zeros are not told from what is not there, and a missing distance is an unknown one.
+    assert_all([layout for layout in SPARSE if layout != "dia_matrix" or entry.takes != "distances"], check)
 
 
 @pytest.mark.parametrize("entry", entries("sparse", "single"), ids=repr)

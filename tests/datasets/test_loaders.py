@@ -75,10 +75,15 @@ def test_faces_are_paired_with_light_and_pose(tmp_path):
     assert datasets.load_isomap_faces(tmp_path).target.shape == (6, 3)
 
 
-def test_no_folder_says_where_to_put_what(monkeypatch):
+def test_by_default_the_folder_is_at_home(tmp_path, monkeypatch):
     monkeypatch.delenv("POLYFOLD_DATA", raising=False)
-    with pytest.raises(FileNotFoundError, match=r"mnist\.npz must be in .*POLYFOLD_DATA.*X \(70000×784"):
-        datasets.load_mnist()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"mnist\.npz must be in .*polyfold_data.*X \(70000×784.*POLYFOLD_DATA"):
+        datasets.load_mnist(download=False)
+    assert list(tmp_path.iterdir()) == []
+    write_arrays(tmp_path / "polyfold_data" / "orl_32.npz", small_arrays("orl"))
+    assert datasets.load_orl().data.shape == (6, 1024)
 
 
 def test_missing_file_without_openml_says_what_to_put_where(tmp_path):

@@ -264,7 +264,7 @@ def test_names_its_features_and_follows_set_output(digits):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(digits).rename(columns=str)
     out = ModularAutoencoder(2, 2, random_state=0).set_output(transform="pandas").fit_transform(frame)
-    assert list(out.columns) == [f"modularautoencoder{i}" for i in range(4)]
+    assert list(out.columns) == ["module0_dim0", "module0_dim1", "module1_dim0", "module1_dim1"]
 
 
 def test_is_searchable_in_a_pipeline(digits):

@@ -172,7 +172,7 @@ def test_works_in_a_pipeline_with_named_features(regression):
     pandas = pytest.importorskip("pandas")
     pipeline = make_pipeline(StandardScaler(), ModularAutoencoderNetwork(2, 2, training=QUICK, random_state=0))
     frame = pipeline.set_output(transform="pandas").fit_transform(pandas.DataFrame(regression[0], columns=list("abcd")))
-    assert list(frame.columns) == [f"modularautoencodernetwork{i}" for i in range(4)]
+    assert list(frame.columns) == ["module0_dim0", "module0_dim1", "module1_dim0", "module1_dim1"]
 
 
 def test_options_are_searchable():

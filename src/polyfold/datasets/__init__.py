@@ -19,9 +19,11 @@ from polyfold.datasets._loaders import (
 from polyfold.datasets._manifolds import make_ring, make_strip, make_swiss_roll
 from polyfold.datasets._mixtures import make_gaussian_mixture
 from polyfold.datasets._shapes import make_convex, make_rectangles
+from polyfold.datasets._store import data_folder
 from polyfold.datasets._variations import make_image_background, make_random_background, make_rotations
 
 __all__ = [
+    "data_folder",
     "load_20newsgroups",
     "load_coil20",
     "load_dermatology",

@@ -33,9 +33,7 @@ def load_named(
     return (bunch.data, bunch.target) if return_X_y else bunch
 
 
-def _find(name: str, entry: Entry, folder: Path | None, download: bool) -> Path:
-    if folder is None:
-        raise FileNotFoundError(_advice(entry, None, "no data folder is given"))
+def _find(name: str, entry: Entry, folder: Path, download: bool) -> Path:
     path = folder / entry.file
     if path.is_file():
         return path
@@ -75,11 +73,10 @@ def _fetch_arrays(name: str, entry: Entry, folder: Path) -> dict[str, np.ndarray
     return {"X": np.ascontiguousarray(X), "y": y, **{k: np.asarray(v) for k, v in extra.items()}}
 
 
-def _advice(entry: Entry, folder: Path | None, reason: str) -> str:
-    where = f"{folder}" if folder is not None else f"a folder named by data_home or by {DATA_VARIABLE}"
+def _advice(entry: Entry, folder: Path, reason: str) -> str:
     return (
-        f"{entry.title}: the file {entry.file} must be in {where}, but {reason}; "
-        f"put there an .npz file (readable without pickle) with the arrays {entry.arrays}."
+        f"{entry.title}: the file {entry.file} must be in {folder}, but {reason}; put there an .npz file (readable "
+        f"without pickle) with the arrays {entry.arrays}, or name another folder by data_home or {DATA_VARIABLE}."
     )
 
 

@@ -28,7 +28,8 @@ def _loader(name: str) -> Callable[..., Any]:
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder with ``{entry.file}``; None reads the environment variable ``POLYFOLD_DATA``.
+        Folder with ``{entry.file}``; None means the one that the environment variable ``POLYFOLD_DATA`` names, else
+        ``~/polyfold_data``.
     return_X_y : bool, default=False
         Return the pair (data, target) instead of a Bunch.
     download : bool, default=True

@@ -15,13 +15,31 @@ from typing import Any
 import numpy as np
 
 DATA_VARIABLE = "POLYFOLD_DATA"
+DEFAULT_FOLDER = "~/polyfold_data"
 DIGEST_KEY = "sha256"
 
 
-def data_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
-    """Return the folder given, else the one named by the environment, else None."""
-    named = data_home if data_home is not None else os.environ.get(DATA_VARIABLE)
-    return Path(named).expanduser() if named else None
+def data_folder(data_home: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder that loaders read from and fetch into.
+
+    Parameters
+    ----------
+    data_home : path-like, default=None
+        The folder itself; None means the one that the environment variable ``POLYFOLD_DATA`` names, else
+        ``~/polyfold_data``. It is not created.
+
+    Returns
+    -------
+    folder : Path
+
+    Examples
+    --------
+    >>> from polyfold.datasets import data_folder
+    >>> data_folder("/tmp/sets").name
+    'sets'
+    """
+    named = data_home if data_home is not None else os.environ.get(DATA_VARIABLE) or DEFAULT_FOLDER
+    return Path(named).expanduser()
 
 
 def content_digest(arrays: Mapping[str, np.ndarray]) -> str:

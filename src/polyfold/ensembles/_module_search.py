@@ -38,6 +38,10 @@ class ModuleSearch:
         self._scans: dict[tuple[int, ...], Search] = {}
         self._graphs: dict[int, Links] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Scans are made again from the modules when they are asked for.
+        return {**vars(self), "_scans": {}}
+
     def tune(self, k: int, recall: float) -> Effort:
         """Choose the least effort for a wanted recall of k neighbours."""
         n, M, _ = self.modules.shape

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from polyfold._running import using_threads
 from polyfold._validation import check_choice, check_count, check_real
@@ -40,6 +40,23 @@ class ModuleMixin:
         """
         Z = np.asarray(self.transform(X))  # type: ignore[attr-defined]
         return Z.reshape(len(Z), *self._module_shape).transpose(1, 0, 2)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray:
+        """Return the names of the columns: ``module2_dim0`` is the first dimension of the third module.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Compared with the names seen in `fit`, and not used otherwise.
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features, generate_names=False)
+        M, H = self._module_shape
+        return np.array([f"module{m}_dim{h}" for m in range(M) for h in range(H)], dtype=object)
 
     @property
     def _n_features_out(self) -> int:

@@ -11,6 +11,8 @@ from polyfold._running import LongFit
 from polyfold._validation import check_count, check_real, check_rows, draw_seed, import_extra
 from polyfold.training import Training
 
+DESIGN = ("n_modules", "n_components", "architecture", "decoder")  # parameters that a network's shape depends on
+
 
 class NetworkEstimator(LongFit, BaseEstimator):
     """Private base: subclasses define `_network` (the torch module) and call `_train`."""
@@ -60,6 +62,7 @@ class NetworkEstimator(LongFit, BaseEstimator):
             run = train(network, task, plan, checkpoint=checkpoint)
             self.loss_ = unit * mean_loss(network, x, y, loss)
         self.network_ = network
+        self._design = {name: value for name, value in self.get_params(deep=False).items() if name in DESIGN}
         self.n_iter_ = run.epoch
         self.loss_curve_ = [unit * loss for loss in run.losses]
         self.validation_curve_ = [unit * loss for loss in run.validation_losses]
@@ -72,6 +75,31 @@ class NetworkEstimator(LongFit, BaseEstimator):
         for changeable in ("checkpoint", "device", "max_iter", "random_state", "training"):
             del settings[changeable]
         return Checkpoint(self.checkpoint, fingerprint(settings), seed=seed, fixed=self.random_state is not None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Weights as arrays: the network is made again from its design."""
+        state = super().__getstate__()
+        if "network_" not in state:
+            return state
+        weights = {name: value.detach().cpu().numpy() for name, value in self.network_.state_dict().items()}
+        return {**state, "network_": weights}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "network_" in state:
+            self.network_ = self._with_weights(state["network_"])
+
+    def _with_weights(self, weights: dict[str, np.ndarray]) -> Any:
+        torch = import_extra("torch", "torch")
+        from polyfold.training import seeded
+
+        # What was set after the fit belongs to the next one.
+        maker = object.__new__(type(self))
+        maker.__dict__ = {**vars(self), **self._design}
+        with seeded(0, torch.device("cpu")):  # initial weights, overwritten: the caller's stream is not touched
+            network = maker._network()
+        network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in weights.items()})
+        return network.to(torch.device(self.device)).eval()
 
     def _evaluate(self, function: Any, rows: np.ndarray, dim: int = 0) -> np.ndarray:
         """Apply a torch `function` to blocks of `rows` along `dim` and return one float array."""

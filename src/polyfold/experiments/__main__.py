@@ -11,7 +11,9 @@ def main() -> None:
     """Parse the command line and run the experiments named, or all."""
     parser = argparse.ArgumentParser(prog="polyfold.experiments", description="Reproduce the tables of the papers.")
     parser.add_argument("names", nargs="*", help=f"any of {', '.join(EXPERIMENTS)}; all by default")
-    parser.add_argument("--data", type=Path, default=None, help="folder of the data sets; default POLYFOLD_DATA")
+    parser.add_argument(
+        "--data", type=Path, default=None, help="folder of the data sets; default POLYFOLD_DATA, else ~/polyfold_data"
+    )
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(EXPERIMENTS):
         parser.error(f"unknown experiment {', '.join(sorted(unknown))}; choose from {', '.join(EXPERIMENTS)}")

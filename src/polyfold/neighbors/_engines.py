@@ -67,10 +67,47 @@ class _Faiss:
         return distances, indices
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "index": import_extra("faiss", "faiss").serialize_index(self.index)}
+        """Rows and links as plain arrays: what another version of FAISS, or a reader who trusts nobody, can check."""
+        rows = self.index.reconstruct_n(0, self.index.ntotal)
+        return {"frame": self.frame, "rows": rows, "links": self._links()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, index=import_extra("faiss", "faiss").deserialize_index(state["index"]))
+        faiss = import_extra("faiss", "faiss")
+        rows = np.ascontiguousarray(state["rows"], dtype=np.float32)
+        self.frame, self.index = state["frame"], self._empty(faiss, rows.shape[1])
+        self._restore(faiss, rows, state["links"])
+
+    def _links(self) -> dict[str, Any] | None:
+        faiss, graph = import_extra("faiss", "faiss"), self.index.hnsw
+        arrays = {name: faiss.vector_to_array(getattr(graph, name)) for name in _HNSW_ARRAYS}
+        return {**arrays, "entry_point": int(graph.entry_point), "max_level": int(graph.max_level)}
+
+    def _restore(self, faiss: Any, rows: NDArray, links: Any) -> None:
+        # Building anew takes long, and versions of FAISS link in different ways; checked, the links are as good.
+        graph = self.index.hnsw
+        _check_links(links, len(rows), faiss.vector_to_array(graph.cum_nneighbor_per_level))
+        self.index.storage.add(rows)
+        self.index.ntotal = len(rows)
+        for name in _HNSW_ARRAYS:
+            faiss.copy_array_to_vector(np.ascontiguousarray(links[name]), getattr(graph, name))
+        graph.entry_point, graph.max_level = links["entry_point"], links["max_level"]
+
+
+# Links of a graph index: how high every row reaches, where its links begin, and the links.
+_HNSW_ARRAYS = {"levels": np.int32, "offsets": np.uint64, "neighbors": np.int32}
+
+
+def _check_links(links: dict[str, Any], n: int, sizes: NDArray) -> None:
+    """Refuse links that lead out of the index: FAISS follows them unchecked."""
+    levels, offsets, neighbors = (np.asarray(links[name]) for name in _HNSW_ARRAYS)
+    sound = all(np.asarray(links[name]).dtype == kind and links[name].ndim == 1 for name, kind in _HNSW_ARRAYS.items())
+    sound = sound and levels.shape == (n,) and offsets.shape == (n + 1,) and levels.min(initial=1) >= 1
+    sound = sound and levels.max(initial=1) < len(sizes) and offsets[0] == 0
+    sound = sound and np.array_equal(np.diff(offsets.astype(np.int64)), sizes[levels]) and offsets[-1] == len(neighbors)
+    sound = sound and neighbors.min(initial=-1) >= -1 and neighbors.max(initial=-1) < n
+    top = links["entry_point"]
+    if not (sound and 0 <= top < n and links["max_level"] == levels[top] - 1 == levels.max() - 1):
+        raise ValueError(f"the links of a FAISS index must lead from row to row of its {n} rows, got others.")
 
 
 @contextmanager
@@ -104,19 +141,37 @@ class _FaissFlat(_Faiss):
     def _search(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         return self.index.search(rows, k)
 
+    def _links(self) -> None:
+        return None
+
+    def _restore(self, faiss: Any, rows: NDArray, links: Any) -> None:
+        self.index.add(rows)
+
 
 class _PyNNDescent:
     """A graph index that also takes sparse rows; what it does not find is searched exactly."""
 
     def __init__(self, X: Any):
-        pynndescent = import_extra("pynndescent", "pynndescent")
+        import_extra("pynndescent", "pynndescent")
         self.frame = Frame.of(X)
         rows = self.frame.apply(X)
         self.rows = sp.csr_matrix(rows, dtype=np.float32) if sp.issparse(rows) else rows.astype(np.float32, copy=False)
-        links = min(30, X.shape[0] - 1)
+        self._build()
+
+    def _build(self) -> None:
+        links = min(30, self.rows.shape[0] - 1)
+        descent = import_extra("pynndescent", "pynndescent").NNDescent
         # With another number of threads it builds another graph; its searches are the same.
-        self.index = pynndescent.NNDescent(self.rows, n_neighbors=links, random_state=0, n_jobs=1)
+        self.index = descent(self.rows, n_neighbors=links, random_state=0, n_jobs=1)
         self.index.prepare()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The index holds compiled functions; it is built again from the rows.
+        return {"frame": self.frame, "rows": self.rows}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.frame, self.rows = state["frame"], state["rows"]
+        self._build()
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest rows, shape (n, k)."""

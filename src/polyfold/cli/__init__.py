@@ -1,0 +1,15 @@
+"""The command ``polyfold``: parse, call, print."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; errors are one sentence and exit code 2."""
+    try:
+        from polyfold.cli._main import run
+    except ModuleNotFoundError as error:
+        if error.name not in ("click", "rich", "pandas"):
+            raise
+        sys.stderr.write(f"{error.name} is needed for the command line; run: pip install 'polyfold[cli]'\n")
+        sys.exit(2)
+    sys.exit(run())

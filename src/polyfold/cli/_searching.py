@@ -1,0 +1,85 @@
+"""Neighbours in the representation of a model, from file to file."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.frozen import FrozenEstimator
+from sklearn.neighbors import NearestNeighbors
+
+import polyfold
+from polyfold._files import write_file
+from polyfold.cli._data import Picked, all_rows, before_last, last_step
+from polyfold.cli._terminal import Terminal
+from polyfold.cli._writers import SUFFIXES, check_output, write_graph, writer
+
+
+def search_file(
+    model: str,
+    data: str,
+    output: str,
+    picked: Picked,
+    queries: str | None,
+    neighbors: int,
+    modules: int | None,
+    expand: int | None,
+    graph: bool,
+    terminal: Terminal,
+) -> dict[str, Any]:
+    """Find the nearest rows of a file in a representation."""
+    path = check_output(output, (".npz",) if graph else SUFFIXES)
+    fitted = polyfold.load(model)
+    rows = all_rows(data, picked, fitted)
+    asked = rows if queries is None else all_rows(queries, picked, fitted)
+    # A row is its own nearest; where all rows are asked, one more is sought and it is left out.
+    k = neighbors + (queries is None)
+    if k > rows.shape[0]:
+        raise ValueError(
+            f"--neighbors must be <= {rows.shape[0] - (queries is None)}, the rows there are, got {neighbors}."
+        )
+    with terminal.working(f"searching {rows.shape[0]} rows"):
+        distances, indices = _neighbors(fitted, rows, asked, k, modules, expand)
+    if queries is None:
+        distances, indices = _others(distances, indices)
+    if graph:
+        write_graph(path, _graph(distances, indices, rows.shape[0]))
+    elif path.suffix == ".npz":
+        _write_arrays(path, indices=indices, distances=distances)
+    else:
+        with writer(path, [f"neighbor{number}" for number in range(indices.shape[1])]) as append:
+            append(indices)
+    return {"output": str(path), "rows": len(indices), "neighbors": indices.shape[1]}
+
+
+def _neighbors(fitted: Any, rows: Any, asked: Any, k: int, modules: int | None, expand: int | None) -> Any:
+    estimator = last_step(fitted)
+    if hasattr(estimator, "transform_modules"):
+        index = polyfold.ModularNeighbors(FrozenEstimator(estimator), n_neighbors=k).fit(before_last(fitted, rows))
+        return index.kneighbors(before_last(fitted, asked), modules=modules, expand=expand)
+    if modules is not None or expand is not None:
+        raise ValueError(f"--modules and --expand need a model with modules, got {type(estimator).__name__}.")
+    if not hasattr(fitted, "transform"):
+        raise ValueError(f"the model must have transform, got {type(estimator).__name__}; use a representation.")
+    index = NearestNeighbors(n_neighbors=k).fit(np.asarray(fitted.transform(rows)))
+    return index.kneighbors(np.asarray(fitted.transform(asked)))
+
+
+def _others(distances: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Leave every row out of its own list, or the last entry where it is not in it."""
+    others = indices != np.arange(len(indices))[:, None]
+    others[others.all(axis=1), -1] = False
+    shape = len(indices), indices.shape[1] - 1
+    return distances[others].reshape(shape), indices[others].reshape(shape)
+
+
+def _graph(distances: np.ndarray, indices: np.ndarray, n: int) -> Any:
+    pointers = np.arange(0, indices.size + 1, indices.shape[1])
+    return sp.csr_matrix((distances.ravel(), indices.ravel(), pointers), shape=(len(indices), n))
+
+
+def _write_arrays(path: Path, **arrays: np.ndarray) -> None:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    write_file(path, buffer.getvalue())

@@ -1,0 +1,190 @@
+"""Files of rows: what they hold, all at once or block by block.
+
+``.npy`` and ``.zarr`` are read where they are asked for, ``.csv`` and ``.parquet`` in pieces; ``.npz`` holds one
+array, or the parts of a CSR matrix as scipy or `polyfold.datasets` write them.
+"""
+
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from polyfold._validation import import_extra
+from polyfold.cli._images import image_source
+
+SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
+CSR = {"data", "indices", "indptr", "shape"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows of a file: arrays, CSR matrices or tables, by blocks; `labels` are what the file says about its rows."""
+
+    path: Path
+    read: Callable[[int | None], Iterator[Any]]  # number of rows of a block, None for all -> blocks
+    n_rows: int | None
+    n_columns: int
+    names: tuple[str, ...] | None = None
+    labels: dict[str, Any] | None = None
+    image_shape: tuple[int, ...] | None = None
+    about: int = 0  # rows, where they are not counted
+
+    def whole(self) -> Any:
+        """Return all rows."""
+        return next(iter(self.read(None)))
+
+    def blocks(self, rows: int) -> Iterator[Any]:
+        """Yield the rows, so many at a time."""
+        return self.read(rows)
+
+    def bytes_in_memory(self) -> float:
+        """Return what all rows take in double precision."""
+        return 8.0 * (self.n_rows or self.about) * self.n_columns
+
+    def with_columns(self, chosen: list[str]) -> "Source":
+        """Return the same rows with these columns only."""
+        if self.names is not None:
+            return replace(self, read=_then(self.read, lambda rows: rows[chosen]), names=tuple(chosen))
+        numbers = [int(name) for name in chosen]
+        return replace(self, read=_then(self.read, lambda rows: rows[:, numbers]), n_columns=len(numbers))
+
+
+def _then(read: Callable[[int | None], Iterator[Any]], change: Callable[[Any], Any]) -> Any:
+    return lambda rows: map(change, read(rows))
+
+
+def open_source(path: str | Path, *, array: str | None = None, size: str | None = None, color: bool = False) -> Source:
+    """Open a file, or a folder of images, by its name."""
+    path = Path(path)
+    if not path.exists():
+        raise ValueError(f"{path} must be a file or folder, but there is none.")
+    kind = path.suffix.lower()
+    if kind == ".zarr":
+        return _zarr(path)
+    if path.is_dir():
+        return Source(path, *image_source(path, size, color))
+    readers = {".npy": _npy, ".csv": _csv, ".parquet": _parquet}
+    if kind == ".npz":
+        return _npz(path, array)
+    if kind not in readers:
+        raise ValueError(
+            f"{path} must be a folder of images or end in {', '.join(SUFFIXES)}, got {kind or 'no ending'!r}."
+        )
+    return readers[kind](path)
+
+
+def _slices(n: int, rows: int | None) -> Iterator[slice]:
+    step = n if rows is None else rows
+    return (slice(start, min(start + step, n)) for start in range(0, n, max(1, step)))
+
+
+def _of_array(path: Path, values: Any, labels: dict[str, Any] | None = None) -> Source:
+    if values.ndim != 2 or 0 in values.shape:
+        raise ValueError(f"{path} must hold a matrix with rows and columns, got shape {tuple(values.shape)}.")
+    if np.dtype(values.dtype).kind not in "fiub":
+        raise ValueError(f"{path} must hold numbers, got {values.dtype}.")
+    n, d = values.shape
+
+    def read(rows: int | None) -> Iterator[Any]:
+        if rows is None:
+            return iter([values if isinstance(values, np.ndarray) or sp.issparse(values) else values[:]])
+        return (values[block] for block in _slices(n, rows))
+
+    return Source(path, read, n, d, labels=labels)
+
+
+def _npy(path: Path) -> Source:
+    try:
+        return _of_array(path, np.load(path, mmap_mode="r", allow_pickle=False))
+    except (ValueError, EOFError, OSError) as error:
+        if str(path) in str(error):
+            raise
+        raise ValueError(
+            f"{path} must be an .npy file as numpy.save writes it, got one that cannot be read ({error})."
+        ) from error
+
+
+def _npz(path: Path, array: str | None) -> Source:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+        reason = "it holds Python objects" if "pickle" in str(error) else str(error)
+        raise ValueError(f"{path} must be an .npz file of arrays, got one that cannot be read ({reason}).") from error
+    if set(arrays) >= CSR and array is None:
+        parts = (arrays.pop("data"), arrays.pop("indices"), arrays.pop("indptr"))
+        values: Any = sp.csr_matrix(parts, shape=tuple(int(length) for length in arrays.pop("shape")))
+        values.check_format(full_check=True)
+    else:
+        values = arrays.pop(_chosen(path, arrays, array))
+    labels = {name: value for name, value in arrays.items() if value.ndim == 1 and len(value) == values.shape[0]}
+    return _of_array(path, values, labels)
+
+
+def _chosen(path: Path, arrays: dict[str, Any], array: str | None) -> str:
+    matrices = [name for name, value in arrays.items() if value.ndim == 2]
+    name = array or next((name for name in ("X", "data", "arr_0") if name in matrices), None)
+    if name is None and len(matrices) == 1:
+        name = matrices[0]
+    if name not in arrays:
+        raise ValueError(f"{path} must say which array holds the rows, by --array; it has {', '.join(sorted(arrays))}.")
+    return name
+
+
+def _zarr(path: Path) -> Source:
+    zarr = import_extra("zarr", "cli")
+    try:
+        values = zarr.open_array(str(path), mode="r")
+    except Exception as error:  # zarr's own kinds differ from version to version
+        raise ValueError(f"{path} must be a zarr array, got a folder that cannot be read as one ({error}).") from error
+    return _of_array(path, values)
+
+
+def _csv(path: Path) -> Source:
+    def tables(rows: int | None) -> Iterator[pd.DataFrame]:
+        try:
+            if rows is None:
+                yield pd.read_csv(path)
+                return
+            with pd.read_csv(path, chunksize=rows) as chunks:
+                yield from chunks
+        except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+            raise ValueError(
+                f"{path} must be a table with a line of names first, got one that cannot be read ({error})."
+            ) from error
+
+    head = next(tables(100), None)
+    if head is None or head.empty:
+        raise ValueError(f"{path} must have a line of names and rows below it, got no rows.")
+    size, line = path.stat().st_size, max(1, len(head.to_csv(index=False)) / len(head))
+    names = tuple(str(name) for name in head.columns)
+    return Source(path, _named(tables, names), None, len(names), names, about=round(size / line))
+
+
+def _parquet(path: Path) -> Source:
+    parquet = import_extra("pyarrow.parquet", "cli")
+    try:
+        file = parquet.ParquetFile(path)
+    except Exception as error:  # pyarrow's own kinds
+        raise ValueError(f"{path} must be a parquet file, got one that cannot be read ({error}).") from error
+
+    def tables(rows: int | None) -> Iterator[pd.DataFrame]:
+        if rows is None:
+            yield file.read().to_pandas()
+            return
+        for batch in file.iter_batches(batch_size=rows):
+            yield batch.to_pandas()
+
+    names = tuple(file.schema_arrow.names)
+    if file.metadata.num_rows == 0:
+        raise ValueError(f"{path} must have rows, got none.")
+    return Source(path, _named(tables, names), file.metadata.num_rows, len(names), names)
+
+
+def _named(tables: Any, names: tuple[str, ...]) -> Any:
+    return _then(tables, lambda frame: frame.set_axis(list(names), axis=1))

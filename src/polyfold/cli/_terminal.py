@@ -1,0 +1,101 @@
+"""What a person sees: progress on a terminal, nothing in a pipe, JSON on request."""
+
+import json
+import logging
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+
+class Terminal:
+    """Results go to standard output, everything else to standard error, and only if that is a terminal."""
+
+    def __init__(self, as_json: bool):
+        self.as_json = as_json
+        self.errors = Console(stderr=True, highlight=False)
+        self.out = Console(highlight=False)
+        self.is_shown = sys.stderr.isatty() and not as_json
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Show what the library says about its progress in one line that changes."""
+        if not self.is_shown:
+            yield
+            return
+        logger, before = logging.getLogger("polyfold"), logging.getLogger("polyfold").level
+        with self.errors.status(what) as status:
+            handler = _Line(lambda text: status.update(f"{what}: {text}"))
+            logger.addHandler(handler)
+            logger.setLevel(logging.INFO)
+            try:
+                yield
+            finally:
+                logger.removeHandler(handler)
+                logger.setLevel(before)
+
+    def track(self, blocks: Iterable[Any], what: str, n_rows: int | None, size: int) -> Iterator[Any]:
+        """Yield blocks under a bar with the time left."""
+        if not self.is_shown:
+            yield from blocks
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, TimeRemainingColumn(), console=self.errors, transient=True) as bar:
+            task = bar.add_task(what, total=None if n_rows is None else -(-n_rows // size))
+            for block in blocks:
+                yield block
+                bar.advance(task)
+
+    def result(self, figures: dict[str, Any], *, always: bool = False) -> None:
+        """Print figures: as JSON, as a table where they are what was asked for, or as a line on a terminal."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(figures, default=_plain, ensure_ascii=False) + "\n")
+        elif always:
+            table = Table(show_header=False, box=None, pad_edge=False)
+            for name, value in figures.items():
+                table.add_row(name, _text(value))
+            self.out.print(table)
+        elif self.is_shown:
+            self.errors.print(", ".join(f"{name}: {_text(value)}" for name, value in figures.items()))
+
+
+class _Line(logging.Handler):
+    def __init__(self, show: Any):
+        super().__init__()
+        self.show = show
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.show(record.getMessage())
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Show warnings as one line each, without the place in the code."""
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        sys.stderr.write(f"note: {message}\n")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
+            warnings.simplefilter("ignore", category)
+        warnings.showwarning = show
+        yield
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={_text(entry)}" for name, entry in value.items())
+    return ", ".join(map(_text, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)

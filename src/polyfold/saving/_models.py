@@ -1,0 +1,158 @@
+"""Save a model in a file, and load it in another process: data only, checked before anything is made of it."""
+
+import io
+import os
+import platform
+import warnings
+import zipfile
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from sklearn.exceptions import InconsistentVersionWarning
+
+from polyfold._files import write_file
+from polyfold.exceptions import MissingExtraError, ModelFileError
+from polyfold.saving._container import pack, unpack
+from polyfold.saving._skops import skops_io
+from polyfold.saving._trust import unreachable, untrusted
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file that :func:`polyfold.load` reads, in this process or another.
+
+    The file is whole or absent, carries a checksum and the versions it was written with, and holds arrays and
+    parameters, never code.
+
+    Parameters
+    ----------
+    model : estimator
+        Of polyfold or scikit-learn, fitted or not, pipelines included.
+    path : path-like
+        By convention with the ending ``.polyfold``.
+
+    See Also
+    --------
+    load : The way back.
+
+    Examples
+    --------
+    >>> import polyfold as pf, tempfile, pathlib
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data
+    >>> model = pf.ModularKernelPCA(2, 2, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "iris.polyfold"
+    ...     pf.save(model, path)
+    ...     same = pf.load(path)
+    >>> bool((same.transform(X) == model.transform(X)).all())
+    True
+    """
+    skops = skops_io()
+    if not hasattr(model, "get_params") or isinstance(model, type):
+        raise TypeError(f"model must be an estimator, got {model!r}; pass a model such as polyfold.ModularKernelPCA().")
+    buffer = io.BytesIO()
+    try:
+        skops.dump(model, buffer)
+    except (skops.exceptions.UnsupportedTypeException, TypeError, AttributeError) as error:
+        raise TypeError(
+            f"model must hold arrays, parameters and estimators only, got a part of {type(model).__name__} that is "
+            f"none ({error}); replace it, or use joblib.dump, whose files only you should load."
+        ) from error
+    if lost := unreachable(skops.get_untrusted_types(data=buffer.getvalue())):
+        raise TypeError(
+            f"model must use functions and classes that another process can import, got {', '.join(lost)}; define them "
+            "at the top of a module."
+        )
+    write_file(path, pack(buffer.getbuffer(), {"class": type(model).__name__, "written with": _versions()}))
+
+
+def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
+    """Read a model that :func:`polyfold.save` wrote.
+
+    Nothing in the file is executed: it names types, and only those of polyfold, scikit-learn, numpy and scipy are made.
+
+    Parameters
+    ----------
+    path : path-like
+    trusted : iterable of str, default=()
+        Names of further functions and classes that the model may use, such as a kernel of your own
+        (``"my_package.my_kernel"``); they are imported from what is installed here.
+
+    Returns
+    -------
+    model : estimator
+        With the same answers, bit for bit, under the same versions of the numerical libraries.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, no model, newer than this version, or names types that are not trusted.
+
+    See Also
+    --------
+    save : With an example.
+    """
+    head, content = unpack(_read(path), str(path))
+    names = list(trusted) if not isinstance(trusted, str) else [trusted]
+    try:
+        return _rebuild(content, names, path)
+    except (ModelFileError, MissingExtraError):
+        raise
+    # Types of other versions may lack anything; whatever they raise, the reader needs to know which versions these are.
+    except (Exception, RecursionError) as error:
+        raise ModelFileError(
+            f"{path} cannot be rebuilt here ({type(error).__name__}: {error}); it was written with "
+            f"{head.get('written with')}, here are {_versions()}: install those versions, or fit and save again."
+        ) from error
+
+
+def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what the head of a model file says, after the checks of :func:`load` and without making the model.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    about : dict
+        Class, versions and format.
+    """
+    return unpack(_read(path), str(path))[0]
+
+
+def _read(path: str | os.PathLike[str]) -> bytes:
+    if Path(path).is_dir():
+        raise ModelFileError(f"{path} must be a file written by polyfold.save, got a folder.")
+    return Path(path).read_bytes()
+
+
+def _rebuild(content: bytes, trusted: list[str], path: Any) -> Any:
+    skops = skops_io()
+    _check_archive(content, path)
+    named = skops.get_untrusted_types(data=content)
+    if strange := untrusted(set(named) - set(trusted)):
+        raise ModelFileError(
+            f"{path} must name types of polyfold and scikit-learn only, got {', '.join(strange)}; if you know who "
+            f"wrote the file and what they do, pass trusted={strange!r}."
+        )
+    with warnings.catch_warnings():
+        # The versions are in the head, and older ones are meant to load.
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        return skops.loads(content, trusted=named)
+
+
+def _check_archive(content: bytes, path: Any) -> None:
+    """Refuse what would unpack to more than is there."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
+            raise ModelFileError(
+                f"{path} must hold arrays as they are, got compressed ones, which polyfold never writes."
+            )
+
+
+def _versions() -> dict[str, str]:
+    packages = ("numpy", "scipy", "scikit-learn", "skops")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}

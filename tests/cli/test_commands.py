@@ -1,0 +1,360 @@
+"""The command line from file to file, in this process; a few commands also as processes of their own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, load_iris
+
+import polyfold as pf
+
+pytest.importorskip("click")
+pytest.importorskip("rich")
+pd = pytest.importorskip("pandas")
+
+from polyfold.cli._main import commands, run  # noqa: E402
+
+SMALL = ["--set", "n_modules=3", "--set", "n_components=2"]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A folder with digits in every kind of file, a table with gaps, and a model of each."""
+    folder = tmp_path_factory.mktemp("data")
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:120], y[:120]
+    np.save(folder / "digits.npy", X)
+    np.save(folder / "y.npy", y)
+    np.savez(folder / "digits.npz", X=X, y=y)
+    csr = sp.csr_matrix(X)
+    parts = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr, "shape": np.array(csr.shape)}
+    np.savez(folder / "sparse.npz", **parts, y=y)
+    frame = load_iris(as_frame=True).frame.rename(columns={"target": "species"})
+    frame["site"] = np.where(np.arange(150) % 3 == 0, "north", "south")
+    frame["wild"] = np.arange(150) % 2 == 0
+    frame.loc[5, "site"] = None
+    frame.loc[7, "petal width (cm)"] = np.nan
+    frame.to_csv(folder / "iris.csv", index=False)
+    assert run(["fit", str(folder / "digits.npy"), *SMALL, "-o", str(folder / "digits.polyfold")]) == 0
+    assert (
+        run(["fit", str(folder / "iris.csv"), *SMALL, "--target", "species", "-o", str(folder / "iris.polyfold")]) == 0
+    )
+    return folder
+
+
+@pytest.fixture
+def call(shared, tmp_path, monkeypatch, capsys):
+    """Run a command in an empty folder; names with a colon are files of the shared one."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(text, *more, code=0):
+        words = [str(shared / word[1:]) if word.startswith(":") else word for word in (*text.split(), *more)]
+        assert run(words) == code, capsys.readouterr().err
+        out = capsys.readouterr()
+        return out.err if code else (json.loads(out.out) if "--json" in words else out.out)
+
+    return call
+
+
+def assert_refused(call, text, match, *more):
+    """Assert exit code 2, one sentence that says so, and nothing written."""
+    before = set(os.listdir())
+    error = call(text, *more, code=2)
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    assert match in error
+    assert set(os.listdir()) == before
+
+
+def read(path):
+    if path.endswith(".npy"):
+        return np.load(path)
+    if path.endswith(".npz"):
+        return np.load(path)["X"]
+    if path.endswith(".zarr"):
+        return pytest.importorskip("zarr").open_array(path, mode="r")[:]
+    return (pd.read_csv(path) if path.endswith(".csv") else pd.read_parquet(path)).to_numpy()
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "csv", "parquet", "zarr"])
+def test_every_kind_of_file_is_written_and_read(call, shared, kind):
+    pytest.importorskip({"zarr": "zarr", "parquet": "pyarrow"}.get(kind, "numpy"))
+    figures = call(f"transform :digits.polyfold :digits.npy -o z.{kind} --json")
+    assert (figures["rows"], figures["columns"]) == (120, 6)
+    expected = pf.load(shared / "digits.polyfold").transform(np.load(shared / "digits.npy"))
+    np.testing.assert_allclose(read(f"z.{kind}"), expected, rtol=1e-12)
+    call(f"fit z.{kind} --set n_modules=2 --set n_components=2 --prepare none -o again.polyfold")
+    assert pf.load("again.polyfold").n_features_in_ == 6
+
+
+def test_sparse_files_stay_sparse(call, shared):
+    call("fit :sparse.npz --set n_modules=2 --set n_components=3 --set kernel=cosine -o s.polyfold")
+    call("transform s.polyfold :sparse.npz -o z.npy")
+    X = sp.csr_matrix(np.load(shared / "digits.npy"))
+    model = pf.ModularKernelPCA(2, 3, kernel="cosine", random_state=0).fit(X)
+    np.testing.assert_array_equal(np.load("z.npy"), model.transform(X))
+
+
+def test_tables_are_prepared_and_columns_found_by_name(call, shared):
+    frame = pd.read_csv(shared / "iris.csv")
+    call("transform :iris.polyfold :iris.csv -o z.csv")
+    Z = pd.read_csv("z.csv")
+    assert list(Z.columns[:3]) == ["module0_dim0", "module0_dim1", "module1_dim0"]
+    assert np.isfinite(Z.to_numpy()).all()
+    other = frame[frame.columns[::-1]].assign(more=1).fillna({"site": "west"})
+    other.to_csv("other.csv", index=False)
+    call("transform :iris.polyfold other.csv -o z2.csv")
+    np.testing.assert_array_equal(
+        np.delete(pd.read_csv("z2.csv").to_numpy(), 5, axis=0), np.delete(Z.to_numpy(), 5, axis=0)
+    )
+    assert_refused(call, "transform :iris.polyfold narrow.csv -o z3.csv", "none called", *_narrow(frame))
+
+
+def _narrow(frame):
+    frame[["site"]].to_csv("narrow.csv", index=False)
+    return ()
+
+
+def test_the_preparation_is_stored_and_described(call):
+    about = call("info :iris.polyfold --json")
+    assert about["steps"] == ["ColumnTransformer", "ModularKernelPCA"]
+    assert "species" not in about["columns"]
+    assert "site" in about["columns"]
+    assert about["parameters"]["n_modules"] == "3"
+
+
+def test_images_are_rows(call, shared):
+    pillow = pytest.importorskip("PIL.Image")
+    X, y = np.load(shared / "digits.npy"), np.load(shared / "y.npy")
+    for number in range(40):
+        os.makedirs(f"pictures/{y[number]}", exist_ok=True)
+        picture = pillow.fromarray((X[number] * 15).reshape(8, 8).astype(np.uint8))
+        picture.save(f"pictures/{y[number]}/{number}.{'png' if number % 2 else 'jpg'}")
+    figures = call(
+        "fit pictures --model ModularAutoencoder --set n_modules=2 --set n_components=8 -o p.polyfold --json"
+    )
+    assert figures["model"] == "ModularAutoencoder"
+    assert call("transform p.polyfold pictures --reconstruct -o back --json")["rows"] == 40
+    assert len(os.listdir("back")) == 40
+    figures = call("evaluate p.polyfold pictures --target folder --json")
+    assert figures["accuracy of 5 neighbours"] > 0.2
+    pillow.new("L", (9, 9)).save("pictures/odd.png")
+    assert_refused(call, "transform p.polyfold pictures -o z.npy", "pass --size")
+    call("transform p.polyfold pictures --size 8x8 -o z.npy")
+
+
+def test_columns_of_arrays_are_picked_by_number(call):
+    call("fit :digits.npy --columns 0-31,40 --set n_modules=2 --set n_components=2 -o few.polyfold")
+    assert pf.load("few.polyfold").n_features_in_ == 33
+    call("transform few.polyfold :digits.npy --columns 0-31,40 -o z.npy")
+    assert_refused(call, "transform few.polyfold :digits.npy -o y.npy", "33 columns")
+
+
+def test_missing_values_of_arrays_are_filled_in(call, shared):
+    X = np.load(shared / "digits.npy")
+    X[3, 20] = np.nan
+    np.save("gaps.npy", X)
+    call("fit gaps.npy --set n_modules=2 --set n_components=2 -o gaps.polyfold")
+    call("transform gaps.polyfold gaps.npy -o z.npy")
+    assert np.isfinite(np.load("z.npy")).all()
+    assert_refused(call, "fit gaps.npy --prepare none -o none.polyfold", "NaN")
+
+
+def test_parameters_come_from_the_command_line_and_a_file(call):
+    with open("model.toml", "w") as file:
+        file.write('model = "KernelEmbedding"\n[parameters]\nn_components = 3\nkernel = "Gaussian(gamma=0.5)"\n')
+    call("fit :digits.npy --config model.toml --set n_components=4 -o m.polyfold")
+    model = pf.load("m.polyfold")
+    assert (model.n_components, model.kernel.gamma, model.random_state) == (4, 0.5, 0)
+
+
+def test_classifiers_learn_from_targets(call):
+    words = ["--set", "estimator=sklearn.neighbors.NearestCentroid()", "--set", "representation__n_modules=4"]
+    call("fit :digits.npz --target y --model ModularClassifier -o c.polyfold", *words)
+    figures = call("evaluate c.polyfold :digits.npz --target y --json")
+    assert figures["accuracy"] > 0.7
+    assert_refused(call, "fit :digits.npz --model ModularClassifier -o d.polyfold", "needs --target")
+    assert_refused(call, "evaluate c.polyfold :digits.npz", "--target is needed")
+
+
+@pytest.mark.parametrize("data", ["digits.npy", "iris.csv"])
+def test_streamed_models_and_blocks_agree_with_whole_ones(call, shared, monkeypatch, data):
+    monkeypatch.setattr("polyfold.cli._data.BLOCK", 1)
+    monkeypatch.setattr("polyfold.cli._data.FEWEST", 37)
+    options = "--model ModularAutoencoder --set n_modules=2 --set n_components=2 --prepare"
+    extra = ["--columns", "sepal length (cm),sepal width (cm)"] if data == "iris.csv" else []
+    for name, flags in (("whole", "none --no-stream"), ("parts", "none --stream")):
+        call(f"fit :{data} {options} {flags} -o {name}.polyfold", *extra)
+        call(f"transform {name}.polyfold :{data} -o {name}.npy")
+    np.testing.assert_allclose(
+        np.load("parts.npy"), np.load("whole.npy"), atol=1e-8 * np.abs(np.load("whole.npy")).max()
+    )
+    assert_refused(call, f"fit :{data} --stream --model NonRedundantEmbedding -o n.polyfold", "partial_fit", *extra)
+
+
+def test_a_streamed_table_is_prepared_by_its_first_block(call, monkeypatch):
+    monkeypatch.setattr("polyfold.cli._data.BLOCK", 1)
+    monkeypatch.setattr("polyfold.cli._data.FEWEST", 60)
+    call("fit :iris.csv --stream --target species --set n_modules=2 --set n_components=2 -o s.polyfold")
+    assert call("transform s.polyfold :iris.csv -o z.npy --json")["rows"] == 150
+
+
+def test_neighbours_are_found(call, shared):
+    figures = call("search :digits.polyfold :digits.npy -k 4 -o found.npz --json")
+    assert (figures["rows"], figures["neighbors"]) == (120, 4)
+    found = np.load("found.npz")
+    assert (found["indices"] != np.arange(120)[:, None]).all()
+    assert (np.diff(found["distances"], axis=1) >= 0).all()
+    call("search :digits.polyfold :digits.npy -k 4 --graph -o graph.npz")
+    graph = sp.load_npz("graph.npz")
+    assert graph.shape == (120, 120)
+    assert graph.nnz == 480
+    np.save("few.npy", np.load(shared / "digits.npy")[:3])
+    call("search :digits.polyfold :digits.npy --queries few.npy -k 2 --modules 2 --expand 10 -o few.csv")
+    assert list(pd.read_csv("few.csv")["neighbor0"]) == [0, 1, 2]
+    assert_refused(call, "search :digits.polyfold :digits.npy -k 120 -o many.npy", "--neighbors must be <= 119")
+
+
+def test_clusters_are_found_and_kept(call):
+    words = "--set network__n_clusterings=30 --set n_init=2"
+    figures = call(f"cluster :iris.csv --drop species -n 3 {words} --save c.polyfold -o groups.csv --json")
+    assert figures["clusters"] == 3
+    call("cluster :iris.csv --with c.polyfold -o again.npy")
+    assert len(np.load("again.npy")) == 150
+    figures = call("evaluate c.polyfold :iris.csv --target species --json")
+    assert figures["nmi"] > 0.3
+    assert_refused(call, "cluster :iris.csv --with :iris.polyfold -o x.csv", "must be a clusterer")
+    assert_refused(call, "cluster :iris.csv -n many -o x.csv", "--clusters must be")
+
+
+def test_a_model_is_evaluated(call):
+    text = call("evaluate :digits.polyfold :digits.npz --target y")
+    assert "precision at 10" in text
+    figures = call("evaluate :digits.polyfold :digits.npz --target :y.npy --json")
+    assert 0 < figures["precision at 10"] <= 1
+
+
+def test_maps_and_pages_exist_or_say_that_they_do_not(call):
+    if hasattr(pf, "BootstrapMap"):
+        assert call("map :digits.npz -o map.npy --json")["rows"] == 120
+    else:
+        assert_refused(call, "map :digits.npz -o map.npy", "no maps yet")
+    if hasattr(pf.report, "explore"):
+        assert call("report :iris.polyfold :iris.csv --target species -o r.html --json")["bytes"] > 1000
+    else:
+        assert_refused(call, "report :iris.polyfold :iris.csv --target species -o r.html", "no page of models yet")
+
+
+def test_what_is_installed_is_told(call):
+    about = call("info --json")
+    assert "ModularKernelPCA" in about["models"]
+    assert set(about["extras"]) >= {"faiss", "onnx", "torch"}
+
+
+ERRORS = [
+    ("fit nothing.csv -o m.polyfold", "there is none"),
+    ("fit :iris.polyfold -o m.polyfold", "must be a folder of images or end in"),
+    ("fit :y.npy -o m.polyfold", "must hold a matrix"),
+    ("fit :digits.npz --array q -o m.polyfold", "which array"),
+    ("fit :digits.npy -o nowhere/m.polyfold", "a folder that is there"),
+    ("fit :digits.npy --set n_modules -o m.polyfold", "name=value"),
+    ("fit :digits.npy --set n_modules=0 -o m.polyfold", "n_modules must be an integer >= 1"),
+    ("fit :digits.npy --set wings=2 -o m.polyfold", "wings"),
+    ("fit :digits.npy --set kernel=open('x') -o m.polyfold", "must be a class of polyfold"),
+    ("fit :digits.npy --set kernel=Gaussian(wings=2) -o m.polyfold", "must name parameters of Gaussian"),
+    ("fit :digits.npy --model Wings -o m.polyfold", "must be a class of polyfold"),
+    ("fit :digits.npy --model Compressed -o m.polyfold", "needs estimator"),
+    ("fit :digits.npy --target wings -o m.polyfold", "--target must be"),
+    ("fit :iris.csv --columns wings -o m.polyfold", "must name columns"),
+    ("fit :iris.csv --prepare none -o m.polyfold", "must be numbers"),
+    ("fit :digits.npy --config nothing.toml -o m.polyfold", "nothing.toml"),
+    ("fit :digits.npy", "Missing option"),
+    ("wings", "No such command"),
+    ("transform :digits.npy :digits.npy -o z.npy", "must be a file written by polyfold.save"),
+    ("transform :digits.polyfold :digits.npy -o z.txt", "--output must end in"),
+    ("transform :digits.polyfold :digits.npy --reconstruct -o z.npy", "must have inverse_transform"),
+    ("transform :digits.polyfold :iris.csv -o z.npy", "must have the 64 columns"),
+]
+
+
+@pytest.mark.parametrize(("text", "match"), ERRORS, ids=[text for text, _ in ERRORS])
+def test_errors_are_one_sentence_and_exit_code_2(call, text, match):
+    assert_refused(call, text, match)
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "csv", "parquet", "zarr"])
+def test_damaged_files_are_refused(call, kind):
+    if kind == "zarr":
+        os.mkdir("bad.zarr")
+    else:
+        with open(f"bad.{kind}", "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00 nothing \xff\xfe" if kind != "csv" else b"\xff\xfe\x00\x00,\n")
+    assert_refused(call, f"fit bad.{kind} -o m.polyfold", "must be")
+
+
+def test_every_command_helps_with_examples(call):
+    for name in commands.commands:
+        text = call(f"{name} --help")
+        assert name == "demo" or f"polyfold {name} " in text
+    assert "polyfold fit" in call("--help")
+
+
+def test_an_interrupt_leaves_no_file(call, shared, monkeypatch):
+    before = set(os.listdir())
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    for place, text in (
+        ("polyfold.ModularKernelPCA.fit", "fit :digits.npy -o m.polyfold"),
+        ("polyfold.ModularKernelPCA.transform", "transform :digits.polyfold :digits.npy -o z.csv"),
+        ("os.fsync", "fit :digits.npy -o m.polyfold --set n_modules=2 --set n_components=2"),
+        ("polyfold.ModularKernelPCA.transform", "transform :digits.polyfold :digits.npy -o z.zarr"),
+        ("pathlib.Path.replace", "transform :digits.polyfold :digits.npy -o z.csv"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, interrupt)
+            assert "interrupted" in call(text, code=130)
+        assert set(os.listdir()) == before
+
+
+def process(*words, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "polyfold.cli", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def test_a_process_is_silent_in_a_pipe_and_answers_with_exit_codes(shared, tmp_path):
+    good = process("transform", shared / "digits.polyfold", shared / "digits.npy", "-o", tmp_path / "z.npy")
+    bad = process("transform", shared / "digits.polyfold", tmp_path / "nothing.npy", "-o", tmp_path / "y.npy")
+    assert good.communicate() == ("", "")
+    out, error = bad.communicate()
+    assert (good.returncode, bad.returncode, out) == (0, 2, "")
+    assert error.startswith("error: ")
+    assert os.listdir(tmp_path) == ["z.npy"]
+
+
+def test_ctrl_c_in_a_process_leaves_no_file(tmp_path):
+    np.save(tmp_path / "large.npy", np.random.RandomState(0).standard_normal((3000, 20)))
+    options = ["--set", "solver=sgd", "--set", "max_iter=1000000", "--set", "tol=0.0"]
+    # A test that runs in the background would pass on that interrupts are ignored.
+    heed = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    running = process("fit", tmp_path / "large.npy", *options, "-o", tmp_path / "m.polyfold", **heed)
+    time.sleep(5)
+    running.send_signal(signal.SIGINT)
+    try:
+        running.communicate(timeout=60)
+    finally:
+        running.kill()
+    assert running.returncode in (130, -signal.SIGINT)  # until our own code runs, Python ends by the signal
+    assert os.listdir(tmp_path) == ["large.npy"]

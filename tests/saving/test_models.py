@@ -1,0 +1,259 @@
+"""What `save` writes and what `load` refuses."""
+
+import hashlib
+import io
+import json
+import pickle
+import warnings
+import zipfile
+import zlib
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from skops.io import dumps
+
+import polyfold as pf
+from polyfold.exceptions import ModelFileError
+from polyfold.saving import _container, describe
+from polyfold.saving._container import MAGIC, pack
+from tests.saving.corruption import corruptions
+
+FILES = Path(__file__).parent / "files"
+
+
+@pytest.fixture
+def model(blobs):
+    return pf.ModularKernelPCA(2, 2, random_state=0).fit(blobs)
+
+
+@pytest.fixture
+def path(model, tmp_path):
+    pf.save(model, tmp_path / "model.polyfold")
+    return tmp_path / "model.polyfold"
+
+
+def packed(content, about):
+    return b"".join(pack(content, about))
+
+
+def assert_refused(path, match, **options):
+    """Assert one sentence that names the file."""
+    with pytest.raises(ModelFileError, match=match) as caught:
+        pf.load(path, **options)
+    message = str(caught.value)
+    assert str(path) in message
+    assert "\n" not in message
+    return message
+
+
+def test_a_pipeline_is_a_model(blobs, tmp_path):
+    model = make_pipeline(StandardScaler(), pf.KernelEmbedding(2, random_state=0)).fit(blobs)
+    pf.save(model, tmp_path / "p")
+    np.testing.assert_array_equal(pf.load(tmp_path / "p").transform(blobs), model.transform(blobs))
+
+
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.lil_array])
+def test_models_of_sparse_rows_are_kept(blobs, path, form):
+    X = form(blobs)
+    models = (pf.KernelEmbedding(kernel="cosine", random_state=0), pf.KernelEmbedding(kernel="isomap"))
+    for model in (model.fit(X) for model in models):
+        pf.save(model, path)
+        np.testing.assert_array_equal(pf.load(path).transform(X), model.transform(X))
+
+
+def test_a_loaded_model_goes_on_learning(model, path, blobs):
+    more = blobs[:20] + 0.5
+    loaded = pf.load(path).partial_fit(more)
+    np.testing.assert_array_equal(loaded.transform(blobs), model.partial_fit(more).transform(blobs))
+
+
+def test_settings_after_a_fit_belong_to_the_next_one(blobs, tmp_path):
+    networks = pytest.importorskip("polyfold.networks")
+    pytest.importorskip("torch")
+    training = networks.Training(max_iter=2)
+    model = networks.ModularAutoencoderNetwork(2, 2, training=training, random_state=0).fit(blobs)
+    before = model.transform(blobs)
+    pf.save(model.set_params(n_components=3, architecture=networks.MLP((7,))), tmp_path / "m")
+    np.testing.assert_array_equal(pf.load(tmp_path / "m").transform(blobs), before)
+
+
+def test_what_is_no_estimator_is_not_saved(tmp_path):
+    for thing in ({"a": 1}, pf.ModularKernelPCA, None):
+        with pytest.raises(TypeError, match="model must be an estimator"):
+            pf.save(thing, tmp_path / "m")
+    with pytest.raises(TypeError, match="another process can import, got .*<lambda>"):
+        pf.save(pf.KernelEmbedding(kernel=lambda X, Y: X @ Y.T), tmp_path / "m")
+    with pytest.raises(TypeError, match="model must hold arrays"):
+        pf.save(pf.KernelEmbedding(kernel={(1, 2): 3}), tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_save_leaves_the_old_model(path, model, monkeypatch):
+    before = path.read_bytes()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        pf.save(model, path)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_head_says_who_wrote_a_file(path):
+    about = describe(path)
+    assert about["class"] == "ModularKernelPCA"
+    assert about["polyfold"] == version("polyfold")
+    assert path.read_bytes().startswith(b"polyfold model\n{")
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (b"", "an empty file"),
+        (pickle.dumps(3), "a pickle"),
+        (b"PK\x03\x04 something", "archive of another kind"),
+        (b"x,y\n1,2\n", "something else"),
+        (MAGIC, "cut short or altered"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, content, match):
+    (tmp_path / "f").write_bytes(content)
+    assert_refused(tmp_path / "f", match)
+
+
+def test_folders_and_absent_files_are_named(tmp_path):
+    assert_refused(tmp_path, "got a folder")
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        pf.load(tmp_path / "nothing")
+
+
+def test_every_damage_is_refused_with_a_sentence(path):
+    content = path.read_bytes()
+    tried = 0
+    for _, damaged in corruptions(content, 160):
+        path.write_bytes(damaged)
+        assert_refused(path, "must be")
+        tried += 1
+    assert tried > 150
+
+
+@pytest.mark.parametrize("written_by", [{"format": 2}, {"polyfold": "99.0"}, {"format": 2, "polyfold": "99.1.dev3"}])
+def test_newer_files_say_how_to_read_them(path, written_by):
+    head, content = _container.unpack(path.read_bytes(), "")
+    path.write_bytes(packed(content, {**head, **written_by}))
+    assert "pip install --upgrade polyfold" in assert_refused(path, "or older, got one of polyfold")
+
+
+@pytest.mark.parametrize("head", [{"format": "one"}, {"polyfold": 3}, {"polyfold": None}])
+def test_a_head_that_says_nothing_is_refused(path, head):
+    path.write_bytes(packed(b"", head))
+    assert_refused(path, "must say who wrote it")
+
+
+class Evil:
+    """Something that runs when it is made."""
+
+    def __init__(self, *args):
+        raise AssertionError("executed")
+
+    __setstate__ = __init__
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"{__name__}.Evil",
+        "os.system",
+        "subprocess.Popen",
+        "builtins.eval",
+        "polyfold._validation.import_extra",
+        "polyfold.bootstrap._checkpoint.Checkpoint",
+        "polyfold.estimators._embedding.np",
+        "polyfold.experiments.demo.run_demo",
+    ],
+)
+def test_forged_files_make_nothing(tmp_path, name):
+    module, _, attribute = name.rpartition(".")
+    was = '"__class__": "KernelEmbedding",\n  "__module__": "polyfold.estimators._embedding"'
+    now = f'"__class__": "{attribute}",\n  "__module__": "{module}"'
+    path = tmp_path / "forged"
+    path.write_bytes(packed(archive_with(was, now), {}))
+    assert "trusted=" in assert_refused(path, f"must name types of polyfold and scikit-learn only, got .*{name}")
+
+
+def archive_with(was, now):
+    """The archive of an embedding with another text in its description."""
+    old, new = io.BytesIO(dumps(pf.KernelEmbedding())), io.BytesIO()
+    with zipfile.ZipFile(old) as source, zipfile.ZipFile(new, "w") as target:
+        for member in source.namelist():
+            text = source.read(member).decode()
+            assert member != "schema.json" or was in text
+            target.writestr(member, text.replace(was, now))
+    return new.getvalue()
+
+
+def test_compressed_archives_are_refused(tmp_path):
+    (tmp_path / "f").write_bytes(packed(dumps(pf.KernelEmbedding(), compression=zipfile.ZIP_DEFLATED), {}))
+    assert_refused(tmp_path / "f", "which polyfold never writes")
+
+
+@pytest.mark.parametrize("content", [b"PK", b"no archive", dumps(pf.KernelEmbedding())[:-40]])
+def test_a_content_that_is_no_archive_is_refused(tmp_path, content):
+    (tmp_path / "f").write_bytes(packed(content, {}))
+    assert_refused(tmp_path / "f", "cannot be rebuilt here")
+
+
+def test_what_grows_beyond_bounds_is_refused(path):
+    small, large = packed(b"", {}), zlib.compress(bytes(_container.SMALL + 1))
+    bomb = small[: small.index(b"\n", len(MAGIC)) + 1] + large
+    path.write_bytes(bomb + hashlib.sha256(bomb).digest())
+    assert_refused(path, "grows beyond")
+
+
+def test_large_models_are_stored_as_they_are(model, path, blobs, monkeypatch):
+    monkeypatch.setattr(_container, "SMALL", 1000)
+    pf.save(model, path)
+    assert not describe(path)["compressed"]
+    np.testing.assert_array_equal(pf.load(path).transform(blobs), model.transform(blobs))
+
+
+def own_kernel(X, Y):
+    return X @ Y.T
+
+
+def test_a_function_of_ones_own_has_to_be_trusted(blobs, tmp_path):
+    model = pf.KernelEmbedding(kernel=own_kernel).fit(blobs)
+    pf.save(model, tmp_path / "m")
+    assert_refused(tmp_path / "m", f"{own_kernel.__module__}.own_kernel")
+    same = pf.load(tmp_path / "m", trusted=f"{own_kernel.__module__}.own_kernel")
+    np.testing.assert_array_equal(same.transform(blobs), model.transform(blobs))
+
+
+def stored():
+    return sorted(FILES.glob("*/*.polyfold"))
+
+
+@pytest.mark.parametrize("file", stored(), ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_models_of_older_versions_load(file, monkeypatch):
+    expected = np.load(file.with_suffix(".npz"))
+    monkeypatch.setattr(_container, "version", lambda _: "98.0")  # that a later minor version is here is enough
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InconsistentVersionWarning)
+        model = pf.load(file)
+    found = model.predict(expected["X"]) if "labels" in expected else model.transform(expected["X"])
+    reference = expected["labels" if "labels" in expected else "Z"]
+    np.testing.assert_allclose(found, reference, rtol=1e-5, atol=1e-8 * float(np.abs(reference).max()))
+
+
+def test_there_are_models_of_older_versions():
+    heads = [json.loads(path.read_bytes().split(b"\n", 2)[1]) for path in stored()]
+    assert len({head["class"] for head in heads}) >= 6
+    assert all(path.stat().st_size < 100_000 for path in stored())
