@@ -290,6 +290,15 @@ ENSEMBLES = [
         for engine in ("sklearn", *(["faiss", "hnsw"] if find_spec("faiss") else []))
     ),
     Entry(
+        "BootstrapClustering-chosen",
+        pf.BootstrapClustering(n_init=2, random_state=0),
+        minimum=5,
+        exempt={
+            **_OWN_CENTRE,
+            "sparse": "another search breaks ties of the choice of features otherwise",
+        },
+    ),
+    Entry(
         "BootstrapClustering",
         pf.BootstrapClustering(
             3,

@@ -25,7 +25,7 @@ SAMPLE, PILOT = 1000, 700
 PER_GROUP = 20
 RUNS = 3
 # Differences of agreement that are within its own chance.
-SAME_LAYER, SAME_SHARE = 0.05, 0.06
+SAME_LAYER, SAME_SHARE = 0.05, 0.08
 SHARES = (0.2, 0.5, 0.8)
 ABOVE = 0.5
 
