@@ -293,10 +293,7 @@ ENSEMBLES = [
         "BootstrapClustering-chosen",
         pf.BootstrapClustering(n_init=2, random_state=0),
         minimum=5,
-        exempt={
-            **_OWN_CENTRE,
-            "sparse": "another search breaks ties of the choice of features otherwise",
-        },
+        exempt=_OWN_CENTRE,
     ),
     Entry(
         "BootstrapClustering",

@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from polyfold._linalg import as_dense
-from polyfold.exceptions import DegenerateDataWarning, GraphWarning
+from polyfold.exceptions import DegenerateDataWarning, GraphWarning, GuessWarning, ScaleWarning
 
 # What the library documents about data that carry too little, and nothing else.
-DOCUMENTED = (DegenerateDataWarning, GraphWarning, ConvergenceWarning)
+DOCUMENTED = (DegenerateDataWarning, GraphWarning, GuessWarning, ScaleWarning, ConvergenceWarning)
 
 
 @contextmanager
