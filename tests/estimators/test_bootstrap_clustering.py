@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
@@ -10,6 +11,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
 from polyfold import BootstrapClustering, MultilayerBootstrapNetwork
+from polyfold.exceptions import GuessWarning, ScaleWarning
 
 SMALL = MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, random_state=0)
 
@@ -110,3 +112,100 @@ def test_names_of_an_earlier_fit_are_forgotten():
     clustering = BootstrapClustering(2, network=SMALL).fit(pd.DataFrame(X, columns=list("abc")))
     assert list(clustering.feature_names_in_) == ["a", "b", "c"]
     assert not hasattr(clustering.fit(X), "feature_names_in_")
+
+
+def test_small_groups_are_found_beside_large_ones():
+    X, y = make_blobs([200, 200, 12], n_features=8, random_state=2)
+    assert adjusted_rand_score(y, BootstrapClustering(3, random_state=0).fit(X).labels_) > 0.95
+
+
+def test_the_layer_is_the_deepest_that_agrees_and_can_be_given():
+    X, _ = make_blobs(200, n_features=8, centers=3, random_state=0)
+    clustering = BootstrapClustering(3, random_state=0).fit(X)
+    assert set(clustering.layer_scores_) == set(range(len(clustering.network_.layer_sizes_)))
+    assert clustering.layer_ == len(clustering.network_.layer_sizes_) - 1
+    given = BootstrapClustering(3, layer=0, random_state=0).fit(X)
+    assert (given.layer_, given.layer_scores_) == (0, {})
+    np.testing.assert_array_equal(given.predict(X), given.labels_)
+
+
+def test_one_network_without_stacks_is_read_at_its_last_layer():
+    X, _ = make_blobs(100, n_features=8, centers=3, random_state=0)
+    clustering = BootstrapClustering(3, network=SMALL, random_state=0).fit(X)
+    assert clustering.layer_ == len(clustering.network_.layer_sizes_) - 1
+
+
+def test_the_paper_s_readout_is_the_network_s_own():
+    X, y = make_blobs(150, n_features=8, centers=3, random_state=0)
+    clustering = BootstrapClustering(3, network=SMALL, layer=-1, readout="pca", random_state=0).fit(X)
+    np.testing.assert_allclose(clustering.transform(X), clustering.network_.transform(X), atol=1e-12)
+    assert adjusted_rand_score(y, clustering.labels_) == 1.0
+
+
+def test_a_number_that_is_a_guess_is_called_one():
+    X = np.random.default_rng(0).standard_normal((200, 6))
+    with pytest.warns(GuessWarning, match=r"n_clusters='auto' found \d+ clusters, but this is a guess"):
+        clustering = BootstrapClustering(random_state=0).fit(X)
+    assert clustering.n_clusters_ in clustering.n_clusters_scores_
+
+
+def test_noise_is_what_shares_least_and_none_by_default():
+    X, y = make_blobs(300, n_features=8, centers=3, random_state=0)
+    rng = np.random.default_rng(0)
+    X = np.vstack([X, rng.uniform(X.min(axis=0), X.max(axis=0), (12, 8))])
+    assert (BootstrapClustering(3, random_state=0).fit(X).labels_ >= 0).all()
+    clustering = BootstrapClustering(3, noise=0.7, random_state=0).fit(X)
+    noisy = clustering.labels_ < 0
+    assert noisy[300:].mean() > 0.5 > 10 * noisy[:300].mean()
+    np.testing.assert_array_equal(clustering.predict(X), clustering.labels_)
+
+
+def test_columns_in_other_units_are_named_once():
+    X, _ = make_blobs(100, n_features=5, centers=3, random_state=0)
+    X[:, 2] *= 100
+    with pytest.warns(ScaleWarning, match=r"of its 5 columns \(2\).*StandardScaler") as caught:
+        BootstrapClustering(3, random_state=0).fit(X)
+    assert sum(issubclass(w.category, ScaleWarning) for w in caught) == 1
+    frame = pd.DataFrame(X, columns=["a", "b", "income", "d", "e"])
+    with pytest.warns(ScaleWarning, match=r"\(income\)"):
+        MultilayerBootstrapNetwork(random_state=0).fit(frame)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.coo_array])
+def test_text_is_compared_by_angles(form):
+    rng = np.random.default_rng(0)
+    topics = rng.random((3, 400)) * (rng.random((3, 400)) < 0.05)
+    y = np.repeat(np.arange(3), 40)
+    counts = rng.poisson(3 * topics[y]).astype(np.float64)
+    clustering = BootstrapClustering(3, random_state=0).fit(form(counts))
+    assert clustering.network_.metric_ == "cosine"
+    assert adjusted_rand_score(y, clustering.labels_) > 0.9
+
+
+def test_dense_rows_are_compared_by_distances():
+    X, _ = make_blobs(60, n_features=4, random_state=0)
+    assert MultilayerBootstrapNetwork(n_classes=3, random_state=0).fit(X).metric_ == "euclidean"
+
+
+def test_the_network_says_what_was_chosen_and_how_sure_it_is():
+    X, _ = make_blobs(150, n_features=10, centers=3, random_state=0)
+    network = MultilayerBootstrapNetwork(n_classes=3, random_state=0).fit(X)
+    assert 100 <= network.n_clusterings_ <= 400
+    assert network.feature_fraction_ in network.feature_fraction_scores_
+    assert 0.9 < network.reliability_ <= 1.0
+    assert 0 <= network.reliability_error_ < 0.05
+    given = MultilayerBootstrapNetwork(n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0).fit(X)
+    assert np.isnan(given.reliability_)
+    assert given.feature_fraction_scores_ == {}
+
+
+def test_a_fit_of_stacks_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
+    X, _ = make_blobs(80, n_features=6, centers=3, random_state=0)
+    expected = MultilayerBootstrapNetwork(n_classes=3, random_state=0).fit(X).embedding_
+    network = MultilayerBootstrapNetwork(n_classes=3, random_state=0)
+    with monkeypatch.context() as patch:
+        patch.setattr("polyfold.bootstrap._stacks.join", None)
+        with pytest.raises(TypeError):
+            network.fit(X, checkpoint=tmp_path)
+    assert len(list(tmp_path.glob("stack-*/layer-*.npz"))) >= 4
+    np.testing.assert_array_equal(network.fit(X, checkpoint=tmp_path).embedding_, expected)

@@ -7,6 +7,7 @@ agree equally well the smallest: its clusterings differ most.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ from polyfold.bootstrap._stacks import STACK, halves
 SAMPLE, PILOT = 1000, 700
 PER_GROUP = 20
 RUNS = 3
+PILOT_NETWORKS = 3
 # Differences of agreement that are within its own chance.
-SAME_LAYER, SAME_SHARE = 0.05, 0.08
+SAME_LAYER, SAME_SHARE = 0.05, 0.1
 SHARES = (0.2, 0.5, 0.8)
 ABOVE = 0.5
 
@@ -53,18 +55,9 @@ def layer_agreement(codes: Sequence[np.ndarray], sizes: Sequence[int], n_groups:
     seed : int
         Of the sample of points, where there are many, and of k-means.
     """
-    n = codes[0].shape[1]
-    rows = sample_rows(n, max(SAMPLE, PER_GROUP * n_groups), seed)
-    layers = [0, *(level for level in range(1, len(sizes)) if sizes[level] >= CENTERS_PER_CLASS * n_groups)]
-    tasks = [(level, part) for level in layers for part in halves(codes[level])]
-
-    def labels(task: tuple[int, np.ndarray]) -> np.ndarray:
-        level, part = task
-        part = np.ascontiguousarray(part[:, rows])
-        return group(fit_cut(part, sizes[level], n_directions(n_groups), seed=seed), part, n_groups, seed=seed)
-
-    found = list(threaded(labels, tasks))
-    return {level: agree(found[2 * i], found[2 * i + 1]) for i, level in enumerate(layers)}
+    rows = sample_rows(codes[0].shape[1], max(SAMPLE, PER_GROUP * n_groups), seed)
+    sides = zip(*(halves(layer[:, rows]) for layer in codes), strict=True)
+    return _mean_agreement([[np.ascontiguousarray(part) for part in side] for side in sides], sizes, n_groups, seed)
 
 
 def deepest(agreement: dict[int, float]) -> int:
@@ -107,20 +100,28 @@ def agree(left: Iterable[int], right: Iterable[int]) -> float:
 def _agreement(
     X: Any, sizes: list[int], share: float, metric: str, n_classes: int, seed: int, n_jobs: int
 ) -> dict[int, float]:
+    """Mean agreement of three networks, two by two, in every layer."""
     bottom = choose_bottom(X, metric=metric, neighbors="exact", n_centers=sizes[0], reconstruction=0.0, seed=seed)
+    options = {"n_clusterings": STACK, "feature_fraction": (share, ABOVE), "reconstruction": 0.0, "n_jobs": n_jobs}
     networks = [
-        fit_network(
-            X,
-            bottom,
-            sizes,
-            n_clusterings=STACK,
-            feature_fraction=(share, ABOVE),
-            reconstruction=0.0,
-            seed=seed,
-            first=first,
-            n_jobs=n_jobs,
-        )
-        for first in (0, STACK)
+        fit_network(X, bottom, sizes, seed=seed, first=number * STACK, **options) for number in range(PILOT_NETWORKS)
     ]
-    codes = [np.vstack(pair) for pair in zip(*(network.codes for network in networks), strict=True)]
-    return layer_agreement(codes, sizes, n_classes, seed=seed)
+    return _mean_agreement([network.codes for network in networks], sizes, n_classes, seed)
+
+
+def _mean_agreement(
+    networks: Sequence[Sequence[np.ndarray]], sizes: Sequence[int], n_groups: int, seed: int
+) -> dict[int, float]:
+    layers = [0, *(level for level in range(1, len(sizes)) if sizes[level] >= CENTERS_PER_CLASS * n_groups)]
+    tasks = [(level, codes[level]) for level in layers for codes in networks]
+
+    def labels(task: tuple[int, np.ndarray]) -> np.ndarray:
+        level, part = task
+        return group(fit_cut(part, sizes[level], n_directions(n_groups), seed=seed), part, n_groups, seed=seed)
+
+    found, count = list(threaded(labels, tasks)), len(networks)
+    parts = {level: found[i * count : (i + 1) * count] for i, level in enumerate(layers)}
+    return {
+        level: float(np.mean([agree(left, right) for left, right in combinations(part, 2)]))
+        for level, part in parts.items()
+    }

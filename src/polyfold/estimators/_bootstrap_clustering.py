@@ -61,7 +61,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         paper, which lose small groups.
     noise : float, default=0
         Points whose mean similarity with their cluster is below this share of what is usual there (the median)
-        are labelled -1. 0 labels none; 0.5 those that hardly belong anywhere.
+        are labelled -1. 0 labels none; 0.7 finds points strewn between blobs.
     n_init : int, default=50
         Runs of k-means, side by side, of which the one with the smallest objective is kept; on more than 5,000 rows
         they start on a sample, and the best goes on with all.
