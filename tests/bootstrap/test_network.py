@@ -1,10 +1,11 @@
-import logging
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsTransformer
 
+from polyfold._running._progress import job
 from polyfold.bootstrap import choose_bottom, fit_network
 from polyfold.bootstrap._choose import is_affordable, list_length
 from tests.oracles.bootstrap import network as literal_network
@@ -58,12 +59,12 @@ def test_exact_mode_reports_no_error_and_the_graph_its_own():
     assert 0 < approximate.recall <= 1
 
 
-def test_progress_names_the_layer(caplog, monkeypatch):
-    monkeypatch.setattr("polyfold._running.track.__kwdefaults__", {"total": None, "every": 0.0})
-    X = data()
-    with caplog.at_level(logging.INFO, logger="polyfold"):
+def test_progress_names_the_layer():
+    X, seen = data(), []
+    watcher = SimpleNamespace(update=lambda job: seen.append(job.doing), close=lambda job: None)
+    with job("fit", [watcher]):
         fit_network(X, bottom_of(X), [40, 8], **OPTIONS)
-    assert any("layer 2/2, clusterings 12/12" in message for message in caplog.messages)
+    assert "layer 2/2, clusterings 12/12" in seen
 
 
 def test_auto_is_exact_until_it_costs_too_much():

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import islice
+from itertools import chain, islice
 from numbers import Integral
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 
 from polyfold._running._libraries import library_threads
+from polyfold._running._progress import quiet
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -66,10 +67,14 @@ def threaded(function: Callable[[Item], Result], items: Iterable[Item], n_jobs: 
 
     def alone(item: Item) -> Result:
         # Around the call and not around the loop, so that nothing stays limited when the loop is left halfway.
-        with using_threads(1), config_context(**config):  # scikit-learn's settings belong to a thread
+        with quiet(), using_threads(1), config_context(**config):  # scikit-learn's settings belong to a thread
             return function(item)
 
-    return map(alone, items) if count == 1 else _pooled(alone, items, count)
+    items = iter(items)
+    first = list(islice(items, 2))
+    items = chain(first, items)
+    # One item needs no threads, which take longer to start than a row to be predicted.
+    return map(alone, items) if count == 1 or len(first) < 2 else _pooled(alone, items, count)
 
 
 def in_blocks(function: Callable[[slice], object], n_rows: int, step: int) -> None:
@@ -78,9 +83,8 @@ def in_blocks(function: Callable[[slice], object], n_rows: int, step: int) -> No
         pass
 
 
-def _pooled(function: Callable[[Item], Result], items: Iterable[Item], count: int) -> Iterator[Result]:
+def _pooled(function: Callable[[Item], Result], items: Iterator[Item], count: int) -> Iterator[Result]:
     waiting: deque[Future[Result]] = deque()
-    items = iter(items)
     with ThreadPoolExecutor(count) as pool:
         try:
             waiting.extend(pool.submit(function, item) for item in islice(items, _AHEAD * count))

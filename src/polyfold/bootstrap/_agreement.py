@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from polyfold._running import threaded
+from polyfold._running import threaded, track
 from polyfold.bootstrap._choose import choose_bottom
 from polyfold.bootstrap._cut import Cut, fit_cut
 from polyfold.bootstrap._draws import CENTERS_PER_CLASS, chosen_count, decaying_sizes
@@ -85,7 +85,9 @@ def choose_share(
     shares = [share for count, share in counts.items() if count > 1]
     if len(shares) < 2 or len(rows) < 2 * PER_GROUP:
         return ABOVE, {}
-    scores = {share: max(_agreement(X, sizes, share, metric, n_classes, seed, n_jobs).values()) for share in shares}
+    options = (metric, n_classes, seed, n_jobs)
+    tried = track(shares, "shares of features")
+    scores = {share: max(_agreement(X, sizes, share, *options).values()) for share in tried}
     best = max(scores.values())
     return min(share for share, score in scores.items() if score >= best - SAME_SHARE), scores
 
@@ -120,7 +122,7 @@ def _agreement(
             first=first,
             n_jobs=n_jobs,
         )
-        for first in (0, STACK)
+        for first in track((0, STACK), "halves")
     ]
     codes = [np.vstack(pair) for pair in zip(*(network.codes for network in networks), strict=True)]
     return layer_agreement(codes, sizes, n_classes, seed=seed)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numba import njit
 
 from polyfold._running import threaded
+from polyfold.bootstrap._checkpoint import NEIGHBORS, Checkpoint, Parts
 from polyfold.bootstrap._draws import Draw
 from polyfold.bootstrap._postings import first_equal_sparse, nearest_sparse, take_sparse
 from polyfold.bootstrap._rows import first_equal, nearest_candidate, nearest_directly, sum_kind, take
@@ -35,7 +36,7 @@ class Bottom(Protocol):
     the points are the training points, in order.
     """
 
-    def neighbors(self, X: Any, *, own: bool, n_jobs: int) -> np.ndarray | None:
+    def neighbors(self, X: Any, *, own: bool, n_jobs: int, checkpoint: Checkpoint | None = None) -> np.ndarray | None:
         """Find lists for the rows of `X`; None if the search needs none."""
         ...
 
@@ -79,7 +80,9 @@ class DenseBottom:
         """Whether rows are scaled to norm one, on the chosen features."""
         return self.metric == "cosine"
 
-    def neighbors(self, X: np.ndarray, *, own: bool, n_jobs: int) -> np.ndarray | None:
+    def neighbors(
+        self, X: np.ndarray, *, own: bool, n_jobs: int, checkpoint: Checkpoint | None = None
+    ) -> np.ndarray | None:
         """Training rows near every row of `X`, or None in exact mode."""
         if not self.n_candidates:
             return None
@@ -90,7 +93,8 @@ class DenseBottom:
         if self._index is None:
             self._index = PrincipalIndex(self.X, self.screen, unit=self.unit)
         # A training row that is asked for again finds itself first: one more keeps the lists the same.
-        return _principal_lists(self._index, X, self.n_neighbors + (not own), own=own, n_jobs=n_jobs)
+        k = self.n_neighbors + (not own)
+        return _principal_lists(self._index, X, k, own=own, n_jobs=n_jobs, checkpoint=checkpoint)
 
     def assign(self, X: np.ndarray, draw: Draw, neighbors: np.ndarray | None, *, own: bool) -> np.ndarray:
         """Index of the nearest centre of every row of `X`: (n,) int32."""
@@ -163,7 +167,7 @@ class SparseBottom:
     X: Any
     metric: str
 
-    def neighbors(self, X: Any, *, own: bool, n_jobs: int) -> None:
+    def neighbors(self, X: Any, *, own: bool, n_jobs: int, checkpoint: Checkpoint | None = None) -> None:
         """No lists are needed: the search is exact."""
 
     def assign(self, X: Any, draw: Draw, neighbors: None, *, own: bool) -> np.ndarray:
@@ -195,7 +199,7 @@ class PrecomputedBottom:
 
     lists: np.ndarray
 
-    def neighbors(self, X: np.ndarray, *, own: bool, n_jobs: int) -> np.ndarray:
+    def neighbors(self, X: np.ndarray, *, own: bool, n_jobs: int, checkpoint: Checkpoint | None = None) -> np.ndarray:
         """Return `X` itself, which holds the lists."""
         return X
 
@@ -217,13 +221,23 @@ class PrecomputedBottom:
         return np.maximum(out, 0)
 
 
-def _principal_lists(index: PrincipalIndex, X: np.ndarray, k: int, *, own: bool, n_jobs: int) -> np.ndarray:
+def _principal_lists(
+    index: PrincipalIndex, X: np.ndarray, k: int, *, own: bool, n_jobs: int, checkpoint: Checkpoint | None
+) -> np.ndarray:
     """Find `k` training rows for every row of `X`, in blocks of bounded memory: (n, k) int32."""
 
     def search(start: int) -> np.ndarray:
         return index.nearest(X[start : start + index.block], k, own=start if own else None)
 
-    return np.vstack(list(threaded(search, range(0, len(X), index.block), n_jobs)))
+    lists = np.empty((len(X), min(k, len(index.table))), dtype=np.int32)
+    parts = None if checkpoint is None else Parts(checkpoint, NEIGHBORS)
+    done = 0 if parts is None else parts.fill(lists)
+    for found in threaded(search, range(done, len(X), index.block), n_jobs):
+        lists[done : done + len(found)] = found
+        done += len(found)
+        if parts is not None:
+            parts.keep(lists, done)
+    return lists
 
 
 def check_graph(graph: Any, n_rows: int, n_columns: int) -> Any:

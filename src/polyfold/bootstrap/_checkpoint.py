@@ -1,8 +1,9 @@
-"""Codes of finished layers on disk, so that a long fit can be taken up again."""
+"""Codes of finished layers, and of parts of long ones, on disk, so that a long fit can be taken up again."""
 
 import io
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ from polyfold._files import digest, fingerprint, portable, write_file
 
 STATE = "state.json"
 LAYER = "layer-{:02d}.npz"
+PART = "{}-part-{:08d}.npz"
+# Seconds of work after which a part of a layer is written.
+EVERY = 20.0
+NEIGHBORS = "neighbors"
 
 
 class Checkpoint:
@@ -42,7 +47,8 @@ class Checkpoint:
         self.folder = Path(folder)
         wanted = portable({**settings, "seed": seed})
         stored = self._read()
-        self._state = {**wanted, "layers": {}} if stored is None else stored
+        self._state = {**wanted, "layers": {}, "parts": {}} if stored is None else stored
+        self._state.setdefault("parts", {})
         differing = [key for key in wanted if self._state.get(key) != wanted[key] and (fixed or key != "seed")]
         if differing:
             raise ValueError(
@@ -55,23 +61,49 @@ class Checkpoint:
 
     def load(self, layer: int) -> dict[str, np.ndarray] | None:
         """Arrays of a finished layer, or None if it has not been finished."""
-        path = self.folder / LAYER.format(layer)
-        if path.name not in self._state["layers"] or not path.exists():
+        return self._load("layers", LAYER.format(layer))
+
+    def save(self, layer: int, **arrays: Any) -> None:
+        """Write a finished layer; an interrupted write leaves nothing behind that would be read."""
+        self._save("layers", LAYER.format(layer), arrays)
+        # What the layer was made from is of no more use; all of its own, and the lists that the first one needs.
+        self._drop([_name(layer), NEIGHBORS])
+
+    def load_part(self, name: str, start: int) -> np.ndarray | None:
+        """Rows of an unfinished array from `start` on, or None where there is no such part."""
+        found = self._load("parts", PART.format(name, start))
+        return None if found is None else found["rows"]
+
+    def save_part(self, name: str, start: int, rows: np.ndarray) -> None:
+        """Write rows of an unfinished array, from `start` on."""
+        self._save("parts", PART.format(name, start), {"rows": rows})
+
+    def _load(self, kind: str, name: str) -> dict[str, np.ndarray] | None:
+        path = self.folder / name
+        if name not in self._state[kind] or not path.exists():
             return None
         content = path.read_bytes()
-        if digest(content) != self._state["layers"][path.name]:
+        if digest(content) != self._state[kind][name]:
             raise _damaged(path, "delete it, and the layer is computed again")
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             return dict(stored)
 
-    def save(self, layer: int, **arrays: Any) -> None:
-        """Write a finished layer; an interrupted write leaves nothing behind that would be read."""
+    def _save(self, kind: str, name: str, arrays: dict[str, Any]) -> None:
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)
-        path = self.folder / LAYER.format(layer)
-        write_file(path, buffer.getvalue())
-        self._state["layers"][path.name] = digest(buffer.getvalue())
+        write_file(self.folder / name, buffer.getvalue())
+        self._state[kind][name] = digest(buffer.getvalue())
         self._write()
+
+    def _drop(self, names: list[str]) -> None:
+        """Forget the parts of these arrays, then delete them: an interrupt leaves no name without its file."""
+        paths = [path for name in names for path in self.folder.glob(f"{name}*-part-*.npz")]
+        if paths:
+            for path in paths:
+                self._state["parts"].pop(path.name, None)
+            self._write()
+            for path in paths:
+                path.unlink(missing_ok=True)
 
     def _read(self) -> dict[str, Any] | None:
         path = self.folder / STATE
@@ -95,6 +127,44 @@ class Checkpoint:
     def _write(self) -> None:
         content = {**self._state, "digest": fingerprint(self._state)}
         write_file(self.folder / STATE, json.dumps(content, indent=1).encode())
+
+
+class Parts:
+    """Rows of an array that is filled from the first one on, kept now and then.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+    name : str
+        Of the array.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, name: str) -> None:
+        self._checkpoint, self._name = checkpoint, name
+        self._kept = 0
+        self._last = time.monotonic()
+
+    def fill(self, out: np.ndarray) -> int:
+        """Copy what was kept into `out` and return how many rows that was."""
+        while (rows := self._checkpoint.load_part(self._name, self._kept)) is not None:
+            out[self._kept : self._kept + len(rows)] = rows
+            self._kept += len(rows)
+        return self._kept
+
+    def keep(self, out: np.ndarray, done: int) -> None:
+        """Write the first `done` rows of `out`, as far as they are new, if the last time is long ago."""
+        if time.monotonic() - self._last >= EVERY:
+            self._checkpoint.save_part(self._name, self._kept, out[self._kept : done])
+            self._kept, self._last = done, time.monotonic()
+
+
+def layer_parts(checkpoint: Checkpoint | None, layer: int, order: str = "") -> Parts | None:
+    """Parts of a layer's codes, in an order of filling them, where there is a checkpoint."""
+    return None if checkpoint is None else Parts(checkpoint, _name(layer) + order)
+
+
+def _name(layer: int) -> str:
+    return LAYER.format(layer).removesuffix(".npz")
 
 
 def _damaged(path: Path, way_out: str) -> ValueError:

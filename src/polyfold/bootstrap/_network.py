@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from polyfold._running import threaded, track
+from polyfold._running import phases, threaded, track
 from polyfold.bootstrap._bottom import Bottom, DenseBottom
-from polyfold.bootstrap._checkpoint import Checkpoint
+from polyfold.bootstrap._checkpoint import Checkpoint, Parts, layer_parts
 from polyfold.bootstrap._draws import Draw, draw
 from polyfold.bootstrap._few import Prepared
 from polyfold.bootstrap._matching import code_dtype, match
@@ -91,16 +91,20 @@ class Network:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_prepared"}
 
-    def _assign_layer(self, below: np.ndarray, level: int, n_jobs: int, what: str | None = None) -> np.ndarray:
+    def _assign_layer(
+        self, below: np.ndarray, level: int, n_jobs: int, what: str | None = None, checkpoint: Checkpoint | None = None
+    ) -> np.ndarray:
         """Nearest centres, in all clusterings of an upper layer, of points given by their codes below: (V, m)."""
         draws, size, n_codes = self.draws[level], self.sizes[level], self.sizes[level - 1]
         training, m = self.codes[level - 1], below.shape[1]
         shifted = any(len(d.shifted) for d in draws)
         if not shifted and prefers_shared(m, training.shape[1], len(draws), size, n_codes):
             label = what and f"{what}, samples by {BLOCK}"
-            return match_blocks(SharedCodes.of(training, n_codes, draws), below, size, n_jobs, label)
+            parts = layer_parts(checkpoint, level, "-samples")
+            return match_blocks(SharedCodes.of(training, n_codes, draws), below, size, n_jobs, label, parts)
         label = what and f"{what}, clusterings"
-        return _run(lambda d: self._assign(below, d, level), draws, size, m, n_jobs, label)
+        parts = layer_parts(checkpoint, level)
+        return _run(lambda d: self._assign(below, d, level), draws, size, m, n_jobs, label, parts)
 
     def _assign(self, below: np.ndarray, d: Draw, level: int) -> np.ndarray:
         """Nearest centres, in one clustering of an upper layer, of points given by their codes below."""
@@ -156,6 +160,7 @@ def fit_network(
     """
     network = Network(bottom, list(sizes))
     shares = feature_fraction if isinstance(feature_fraction, tuple) else (feature_fraction, feature_fraction)
+    phase = phases(_costs(bottom, X.shape, sizes, n_clusterings, shares[0], searches=neighbors is None))
     for level, size in enumerate(sizes):
         width = n_clusterings if level else X.shape[1]
         network.draws.append(
@@ -172,28 +177,47 @@ def fit_network(
             ]
         )
         stored = checkpoint.load(level) if checkpoint is not None else None
-        if stored is None:
-            stored = _fit_layer(network, X, level, seed, neighbors, n_jobs)
-            if checkpoint is not None:
-                checkpoint.save(level, **stored)
+        with phase(f"layer {level + 1}/{len(sizes)}", known=stored is not None):
+            if stored is None:
+                stored = _fit_layer(network, X, level, seed, neighbors, n_jobs, checkpoint)
+                if checkpoint is not None:
+                    checkpoint.save(level, **stored)
         network.codes.append(stored["codes"])
         network.disagreement = float(stored.get("disagreement", network.disagreement))
         network.recall = float(stored.get("recall", network.recall))
     return network
 
 
+def _costs(
+    bottom: Bottom, shape: tuple[int, int], sizes: list[int], V: int, fraction: float, *, searches: bool
+) -> dict[str, float]:
+    """Return about how many seconds every layer takes."""
+    n, d = shape
+    exact = 1e-11 * V * n * sizes[0] * fraction * d
+    lists = 1e-8 * V * n * fraction * d + searches * 2e-8 * n * n
+    first = lists if getattr(bottom, "n_candidates", 0) else exact
+    upper = 2.5e-9 * V * V * n
+    return {f"layer {i + 1}/{len(sizes)}": upper if i else first for i in range(len(sizes))}
+
+
 def _fit_layer(
-    network: Network, X: Any, level: int, seed: int, neighbors: np.ndarray | None, n_jobs: int
+    network: Network,
+    X: Any,
+    level: int,
+    seed: int,
+    neighbors: np.ndarray | None,
+    n_jobs: int,
+    checkpoint: Checkpoint | None,
 ) -> dict[str, np.ndarray]:
     """Codes of the training points in one layer, and the estimated error of the bottom one."""
     draws, size, bottom = network.draws[level], network.sizes[level], network.bottom
     what = f"layer {level + 1}/{len(network.sizes)}"
     if level:
-        return {"codes": network._assign_layer(network.codes[level - 1], level, n_jobs, what)}
-    neighbors = bottom.neighbors(X, own=True, n_jobs=n_jobs) if neighbors is None else neighbors
-    codes = _run(
-        lambda d: bottom.assign(X, d, neighbors, own=True), draws, size, X.shape[0], n_jobs, f"{what}, clusterings"
-    )
+        return {"codes": network._assign_layer(network.codes[level - 1], level, n_jobs, what, checkpoint)}
+    if neighbors is None:
+        neighbors = bottom.neighbors(X, own=True, n_jobs=n_jobs, checkpoint=checkpoint)
+    label, parts = f"{what}, clusterings", layer_parts(checkpoint, level)
+    codes = _run(lambda d: bottom.assign(X, d, neighbors, own=True), draws, size, X.shape[0], n_jobs, label, parts)
     if not isinstance(bottom, DenseBottom) or neighbors is None:
         return {"codes": codes}
     error = _estimate_error(bottom, codes, draws, seed, n_jobs)
@@ -213,13 +237,22 @@ def _estimate_error(bottom: DenseBottom, codes: np.ndarray, draws: list[Draw], s
 
 
 def _run(
-    assign: Callable[[Draw], np.ndarray], draws: list[Draw], size: int, n: int, n_jobs: int, what: str | None = None
+    assign: Callable[[Draw], np.ndarray],
+    draws: list[Draw],
+    size: int,
+    n: int,
+    n_jobs: int,
+    what: str | None = None,
+    parts: Parts | None = None,
 ) -> np.ndarray:
-    """Codes of all clusterings of a layer: (V, n)."""
+    """Codes of all clusterings of a layer: (V, n), those that `parts` holds from an earlier run."""
     codes = np.empty((len(draws), n), dtype=code_dtype(size))
-    results = threaded(assign, draws, n_jobs)
+    first = 0 if parts is None else parts.fill(codes)
+    results = threaded(assign, draws[first:], n_jobs)
     if what is not None:
-        results = track(results, what, total=len(draws))
-    for v, result in enumerate(results):
+        results = track(results, what, total=len(draws), known=first)
+    for v, result in enumerate(results, start=first):
         codes[v] = result
+        if parts is not None:
+            parts.keep(codes, v + 1)
     return codes

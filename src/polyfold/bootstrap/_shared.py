@@ -17,6 +17,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from polyfold._running import threaded, track
+from polyfold.bootstrap._checkpoint import Parts
 from polyfold.bootstrap._draws import Draw
 from polyfold.bootstrap._matching import code_dtype, prefers_lanes
 
@@ -134,13 +135,29 @@ class SharedCodes:
         return out.T
 
 
-def match_blocks(index: SharedCodes, codes: np.ndarray, n_centers: int, n_jobs: int, what: str | None) -> np.ndarray:
-    """Match a batch of (V, m) codes by threads: (V, m); `what` names the blocks in the progress."""
+def match_blocks(
+    index: SharedCodes,
+    codes: np.ndarray,
+    n_centers: int,
+    n_jobs: int,
+    what: str | None,
+    parts: Parts | None = None,
+) -> np.ndarray:
+    """Match a batch of (V, m) codes by threads: (V, m), those that `parts` holds from an earlier run.
+
+    `what` names the blocks in the progress.
+    """
     out = np.empty((len(index.masks), codes.shape[1]), dtype=code_dtype(n_centers))
-    starts = range(0, codes.shape[1], BLOCK)
+    every = range(0, codes.shape[1], BLOCK)
+    known = 0 if parts is None else -(-parts.fill(out.T) // BLOCK)
+    starts = every[known:]
     results = threaded(lambda s: index.match(codes[:, s : s + BLOCK]), starts, n_jobs)
-    for start, result in zip(starts, results if what is None else track(results, what, total=len(starts)), strict=True):
+    if what is not None:
+        results = track(results, what, total=len(every), known=known)
+    for start, result in zip(starts, results, strict=True):
         out[:, start : start + BLOCK] = result
+        if parts is not None:
+            parts.keep(out.T, min(start + BLOCK, codes.shape[1]))
     return out
 
 

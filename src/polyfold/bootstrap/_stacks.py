@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from polyfold._running import phases, track
 from polyfold.bootstrap._bottom import Bottom
 from polyfold.bootstrap._checkpoint import Checkpoint
 from polyfold.bootstrap._network import Network, fit_network
@@ -31,7 +32,7 @@ def fit_stacks(
     *,
     seed: int,
     n_jobs: int = 1,
-    checkpoint: Callable[[int], Checkpoint | None] = lambda stack: None,
+    checkpoint: Callable[[int | None], Checkpoint | None] = lambda stack: None,
     **options: Any,
 ) -> tuple[Network, float, float]:
     """Fit pairs of stacks until the similarity of the last layer is reliable.
@@ -41,7 +42,7 @@ def fit_stacks(
     X, bottom, sizes, seed, n_jobs, **options
         As in `fit_network`.
     checkpoint : callable
-        Where the layers of a stack, given by its number, are stored.
+        Where the layers of a stack, given by its number, are stored; of None, what all of them share.
 
     Returns
     -------
@@ -51,14 +52,18 @@ def fit_stacks(
     error : float
         Its standard error.
     """
-    neighbors = bottom.neighbors(X, own=True, n_jobs=n_jobs)
+    # A stack is a few seconds where the search for neighbours of many points is a minute.
+    phase = phases({"neighbours": 2e-8 * X.shape[0] ** 2, "stacks": 4e-6 * MOST * STACK * X.shape[0]})
+    with phase("neighbours"):
+        neighbors = bottom.neighbors(X, own=True, n_jobs=n_jobs, checkpoint=checkpoint(None))
     rng = np.random.default_rng([seed, 2**31 + 1])
     pairs = rng.integers(X.shape[0], size=(2, PAIRS))
     networks: list[Network] = []
     shares: list[np.ndarray] = []
-    while True:
-        for _ in range(FEWEST):
-            number = len(networks)
+    value = error = 0.0
+    with phase("stacks"):
+        # In pairs, at most so many: a bar that expects them all ends early rather than late.
+        for number in track(range(MOST), "stacks"):
             networks.append(
                 fit_network(
                     X,
@@ -75,9 +80,11 @@ def fit_stacks(
             )
             codes = networks[-1].codes[-1]
             shares.append((codes[:, pairs[0]] == codes[:, pairs[1]]).mean(axis=0))
-        value, error = reliability(np.array(shares))
-        if value >= RELIABLE or len(networks) >= MOST:
-            return join(networks), value, error
+            if len(networks) % FEWEST == 0:
+                value, error = reliability(np.array(shares))
+                if value >= RELIABLE:
+                    break
+    return join(networks), value, error
 
 
 def reliability(shares: np.ndarray) -> tuple[float, float]:

@@ -11,11 +11,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._running import threaded, using_threads
+from polyfold._running import LongFit, phases, shows_progress, threaded, track, using_threads
 from polyfold._validation import check_choice, keeps_state_on_failure
 
 
-class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Classify by the vote of one classifier per module [Reeve2018]_.
 
     Parameters
@@ -30,6 +30,8 @@ class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -50,13 +52,23 @@ class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, representation: Any, estimator: Any = None, *, voting: str = "hard", n_jobs: int | None = None):
+    def __init__(
+        self,
+        representation: Any,
+        estimator: Any = None,
+        *,
+        voting: str = "hard",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
         self.representation = representation
         self.estimator = estimator
         self.voting = voting
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @keeps_state_on_failure
+    @shows_progress
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit the representation, then one classifier per module.
 
@@ -81,9 +93,13 @@ class ModularClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
         labels = self._encoder.transform(y)
         with using_threads(self.n_jobs):
-            self.representation_ = clone(self.representation).fit(X, None)
-            modules = self.representation_.transform_modules(X)
-            self.estimators_ = list(threaded(lambda Z: clone(estimator).fit(Z, labels), modules))
+            phase = phases({"representation": 9.0, "classifiers": 1.0})
+            with phase("representation"):
+                self.representation_ = clone(self.representation).fit(X, None)
+            with phase("classifiers"):
+                modules = self.representation_.transform_modules(X)
+                found = threaded(lambda Z: clone(estimator).fit(Z, labels), modules)
+                self.estimators_ = list(track(found, "classifiers", total=len(modules)))
         return self
 
     def predict(self, X: Any) -> NDArray:

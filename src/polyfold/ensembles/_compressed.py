@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._running import library_threads
+from polyfold._running import LongFit, library_threads, phases, shows_progress
 from polyfold._validation import check_real, check_rows, draw_seed, keeps_state_on_failure
 from polyfold.ensembles._student import DropoutNetwork
 from polyfold.exceptions import DegenerateDataWarning
@@ -33,7 +33,7 @@ def _compresses_clusters(self: "Compressed") -> bool:
     raise AttributeError(f"predict is for compressed clusterers, got {self.estimator!r}; use transform.")
 
 
-class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
+class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Teach a small network what a fitted transformer or clusterer does.
 
     The student g minimises the squared error to the teacher's coordinates, or the cross-entropy to indicators of
@@ -55,6 +55,8 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
         Share of the rows that the student does not see, on which its fidelity is measured.
     random_state : int, RandomState or None, default=None
         Of the held-out rows and the default students.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -87,13 +89,23 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
     1.0
     """
 
-    def __init__(self, estimator: Any, student: Any = None, *, holdout: float = 0.1, random_state: Any = None):
+    def __init__(
+        self,
+        estimator: Any,
+        student: Any = None,
+        *,
+        holdout: float = 0.1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
         self.estimator = estimator
         self.student = student
         self.holdout = holdout
         self.random_state = random_state
+        self.verbose = verbose
 
     @keeps_state_on_failure
+    @shows_progress
     def fit(self, X: Any, y: Any = None, *, target: Any = None) -> Self:
         """Train the student.
 
@@ -107,7 +119,9 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
         """
         check_real("holdout", self.holdout, minimum=0, maximum=0.9)
         given, X = X, self._validate(X, reset=True)
-        answers = self._ask(given, y) if target is None else np.asarray(target)
+        phase = phases({"teacher": 0.0 if target is not None else 1.0, "student": 1.0})
+        with phase("teacher"):
+            answers = self._ask(given, y) if target is None else np.asarray(target)
         if not is_clusterer(self.estimator):
             answers = np.asarray(answers, dtype=np.float64)
         if len(answers) != X.shape[0]:
@@ -116,7 +130,7 @@ class Compressed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimato
         self._learn_scales(X, answers)
         seen, hidden = self._split(X.shape[0], rng)
         student = self._student(rng, len(seen))
-        with library_threads(1):  # a student's batches are too small to be shared among threads
+        with phase("student"), library_threads(1):  # a student's batches are too small to be shared among threads
             self.student_ = student.fit(self._scaled(X[seen]), self._lesson(answers[seen], student))
         self.fidelity_ = self._fidelity(X[hidden], answers[hidden])
         return self

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, MetaEst
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from polyfold._running import LongFit, shows_progress
 from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure
 from polyfold.ensembles._graphs import pieces, sparse_graph
 from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch
@@ -19,7 +20,7 @@ MODES = ("distance", "connectivity")
 RECALL = 0.95
 
 
-class ModularNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
+class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
     """Find nearest neighbours with a modular representation.
 
     By default every module gives its own nearest neighbours, and of their union those are kept that are nearest
@@ -45,6 +46,8 @@ class ModularNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEs
         for "hnsw".
     mode : {"distance", "connectivity"}, default="distance"
         What `transform` gives: distances, each training point itself on top of its `n_neighbors`, or ones.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -85,14 +88,17 @@ class ModularNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEs
         engine: str = "auto",
         recall: float | None = None,
         mode: str = "distance",
+        verbose: int = 0,
     ):
         self.representation = representation
         self.n_neighbors = n_neighbors
         self.engine = engine
         self.recall = recall
         self.mode = mode
+        self.verbose = verbose
 
     @keeps_state_on_failure
+    @shows_progress
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the representation, keep the modules of `X`, and choose the effort where a recall is asked for.
 

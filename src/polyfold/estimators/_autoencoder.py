@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from polyfold._running import using_threads
+from polyfold._running import phases, using_threads
 from polyfold._validation import draw_seed, keeps_state_on_failure
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
 from polyfold.estimators._modules import RemixMixin
@@ -42,6 +42,8 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -101,6 +103,7 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         tol: float = 1e-7,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_modules = n_modules
         self.n_components = n_components
@@ -110,11 +113,18 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _fit_rows(self, X: Any) -> None:
         self._check_diversity()
         self._seeds = draw_seed(self.random_state)
-        self._store_spectrum(linear_spectrum(X, self._directions(), self._rng()))
+        side, dimensions = min(X.shape), self.n_modules * self.n_components
+        solving = 1e7 if self.solver == "closed" else self.max_iter / 5 * side * dimensions**2
+        phase = phases({"directions": X.shape[0] * X.shape[1] * side + 10 * side**3, "modules": solving})
+        with phase("directions"):
+            spectrum = linear_spectrum(X, self._directions(), self._rng())
+        with phase("modules"):
+            self._store_spectrum(spectrum)
 
     @keeps_state_on_failure
     def partial_fit(self, X: Any, y: Any = None) -> Self:

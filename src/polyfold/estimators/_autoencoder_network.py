@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from polyfold._running import shows_progress
 from polyfold._validation import check_count, import_extra, keeps_state_on_failure
 from polyfold.estimators._modules import ModuleMixin
 from polyfold.estimators._network import NetworkEstimator
@@ -36,6 +37,8 @@ class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Tr
         The same for the decoders, called with (n_components, n_features). None mirrors `architecture`.
     diversity, training, device, checkpoint, random_state : optional
         As in :class:`ModularRegressor`.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -71,6 +74,7 @@ class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Tr
         device: str = "cpu",
         checkpoint: Any = None,
         random_state: Any = None,
+        verbose: int = 0,
     ):
         self.n_modules = n_modules
         self.n_components = n_components
@@ -81,8 +85,10 @@ class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Tr
         self.device = device
         self.checkpoint = checkpoint
         self.random_state = random_state
+        self.verbose = verbose
 
     @keeps_state_on_failure
+    @shows_progress
     def fit(self, X: Any, y: Any = None) -> "ModularAutoencoderNetwork":
         """Train the modules.
 

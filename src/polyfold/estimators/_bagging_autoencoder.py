@@ -25,6 +25,8 @@ class BaggingAutoencoder(LinearAutoencoder):
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -55,11 +57,13 @@ class BaggingAutoencoder(LinearAutoencoder):
         *,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_modules = n_modules
         self.n_components = n_components
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _fit_rows(self, X: Any) -> None:
         rng = check_random_state(self.random_state)

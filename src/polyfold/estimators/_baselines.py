@@ -22,6 +22,7 @@ class _Baseline(ModularTransformer):
         rank: int = 1000,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_modules = n_modules
         self.n_components = n_components
@@ -30,6 +31,7 @@ class _Baseline(ModularTransformer):
         self.rank = rank
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
 
 class PartitionKernelPCA(_Baseline):
@@ -42,6 +44,8 @@ class PartitionKernelPCA(_Baseline):
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -79,6 +83,9 @@ class BootstrapKernelPCA(_Baseline):
         maps, offsets = bootstrap_maps(coordinates, self.n_modules, self.n_components, self._rng())
         return self._store_maps(spectrum, maps, offsets)
 
+    def _cost_of_modules(self, n: int, width: int) -> float:
+        return self.n_modules * width**2 * (n + 10 * width)
+
     def _check_incremental(self) -> bool:
         raise AttributeError("partial_fit cannot draw bootstrap samples of rows that are not kept; use fit.")
 
@@ -101,6 +108,7 @@ class MonolithicKernelPCA(_Baseline):
         rank: int = 1000,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         super().__init__(
             n_modules,
@@ -110,6 +118,7 @@ class MonolithicKernelPCA(_Baseline):
             rank=rank,
             random_state=random_state,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
 
     def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._running import n_threads, using_threads
+from polyfold._running import LongFit, n_threads, phases, shows_progress, using_threads
 from polyfold._validation import (
     check_choice,
     check_count,
@@ -40,6 +40,10 @@ from polyfold.exceptions import DegenerateDataWarning, ScaleWarning
 from polyfold.neighbors import sorted_lists, with_own_zeros
 
 METRICS = ("auto", "euclidean", "cosine", "linear", "precomputed")
+# Rows times clusterings of the choice of a share of the features; what the output costs beside the network.
+SHARE_COST, OUTPUT_COST = 3e5, 0.05
+# Clusterings that are expected where their number is not given.
+EXPECTED_CLUSTERINGS = 200
 # Share of entries that are not zero below which non-negative rows are read as text: counts of words, or weights.
 TEXT_DENSITY = 0.05
 # Share of the variance, in a tenth of the columns, from which on their units are doubted.
@@ -48,7 +52,9 @@ HEAVY = 0.9
 HALF = 0.5
 
 
-class MultilayerBootstrapNetwork(CodeNeighborsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class MultilayerBootstrapNetwork(
+    LongFit, CodeNeighborsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     r"""Reduce dimensions by layers of random nearest-centre clusterings.
 
     Every layer holds V clusterings. A clustering draws k points as its centres and some of the features, and
@@ -97,6 +103,8 @@ class MultilayerBootstrapNetwork(CodeNeighborsMixin, ClassNamePrefixFeaturesOutM
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -156,6 +164,7 @@ class MultilayerBootstrapNetwork(CodeNeighborsMixin, ClassNamePrefixFeaturesOutM
         reconstruction: float = 0.0,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_components = n_components
         self.n_classes = n_classes
@@ -168,8 +177,10 @@ class MultilayerBootstrapNetwork(CodeNeighborsMixin, ClassNamePrefixFeaturesOutM
         self.reconstruction = reconstruction
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @keeps_state_on_failure
+    @shows_progress
     def fit(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> Self:
         """Fit the network layer by layer.
 
@@ -179,8 +190,8 @@ class MultilayerBootstrapNetwork(CodeNeighborsMixin, ClassNamePrefixFeaturesOutM
             Bytes, float32 and float64 are used as they are.
         y : ignored
         checkpoint : path, optional
-            Folder to which every finished layer is written. If it holds layers of the same fit, they are read
-            instead of computed, and the result is the same as without the interruption.
+            Folder to which every finished layer is written, and parts of a layer that takes long. If it holds layers
+            of the same fit, they are read instead of computed, and the result is the same as without the interruption.
 
         Returns
         -------
@@ -196,8 +207,11 @@ class MultilayerBootstrapNetwork(CodeNeighborsMixin, ClassNamePrefixFeaturesOutM
         if self.metric_ == "euclidean":
             _advise_scaling(self, rows)
         with using_threads(self.n_jobs):
-            self.network_ = self._fit_network(rows, sizes, seed, stored)
-            return self._finish(seed, _output_dtype(rows, X))
+            phase = phases({"network": 1.0, "output": OUTPUT_COST})
+            with phase("network"):
+                self.network_ = self._fit_network(rows, sizes, seed, stored)
+            with phase("output"):
+                return self._finish(seed, _output_dtype(rows, X))
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
         """Fit, and return the coordinates of the training points, (n_samples, n_components)."""
@@ -254,15 +268,20 @@ class MultilayerBootstrapNetwork(CodeNeighborsMixin, ClassNamePrefixFeaturesOutM
         jobs = n_threads()
         shared = {"reconstruction": self.reconstruction, "seed": seed}
         bottom = choose_bottom(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], **shared)
-        shares = self._choose_share(X, seed, jobs)
-        if self.n_clusterings != "auto":
-            self.reliability_ = self.reliability_error_ = np.nan
-            options = {"n_clusterings": self.n_clusterings, "checkpoint": stored(None)}
-            return fit_network(X, bottom, sizes, feature_fraction=shares, n_jobs=jobs, **options, **shared)
-        network, self.reliability_, self.reliability_error_ = fit_stacks(
-            X, bottom, sizes, feature_fraction=shares, n_jobs=jobs, checkpoint=stored, **shared
-        )
-        return network
+        expected = EXPECTED_CLUSTERINGS if self.n_clusterings == "auto" else self.n_clusterings
+        chooses = self.feature_fraction == "auto"
+        phase = phases({"share of features": SHARE_COST * chooses, "layers": float(expected * X.shape[0])})
+        with phase("share of features"):
+            shares = self._choose_share(X, seed, jobs)
+        with phase("layers"):
+            if self.n_clusterings != "auto":
+                self.reliability_ = self.reliability_error_ = np.nan
+                options = {"n_clusterings": self.n_clusterings, "checkpoint": stored(None)}
+                return fit_network(X, bottom, sizes, feature_fraction=shares, n_jobs=jobs, **options, **shared)
+            network, self.reliability_, self.reliability_error_ = fit_stacks(
+                X, bottom, sizes, feature_fraction=shares, n_jobs=jobs, checkpoint=stored, **shared
+            )
+            return network
 
     def _choose_share(self, X: Any, seed: int, jobs: int) -> tuple[float, float]:
         """Set the share of the features, and return it with that of the clusterings below."""

@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from polyfold._running import threaded, using_threads
+from polyfold._running import LongFit, phases, shows_progress, threaded, track, using_threads
 from polyfold._validation import check_choice, check_count, check_real, draw_seed, keeps_state_on_failure
 from polyfold.bootstrap import (
     Membership,
@@ -35,7 +35,7 @@ START_ROWS = 5000
 READOUTS = ("cut", "pca")
 
 
-class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     r"""Find groups of any shape: a bootstrap network makes them compact, k-means reads them.
 
     The network says how similar two points are; the leading directions z of that similarity, rows of norm one, are
@@ -70,6 +70,8 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -115,6 +117,7 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         n_init: int = 50,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_clusters = n_clusters
         self.network = network
@@ -124,8 +127,10 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @keeps_state_on_failure
+    @shows_progress
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Fit the network and cluster its similarity.
 
@@ -143,16 +148,21 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         n = _num_samples(X)
         wanted = self._wanted(n) if n > 1 else None  # a single row is refused by the network
         with using_threads(self.n_jobs):
-            self.network_ = self._network(n, wanted, rng).fit(X, **options)
+            phase = phases({"network": 1.0, "number": 0.0 if wanted else 0.2, "directions": 0.1, "k-means": 0.05})
+            with phase("network"):
+                self.network_ = self._network(n, wanted, rng).fit(X, **options)
             seed = draw_seed(rng)
-            self.n_clusters_ = wanted or self._choose_number(n, seed)
-            self.layer_ = self._choose_layer(seed)
-            codes, size = self._layer_codes(), self.network_.layer_sizes_[self.layer_]
-            directions = min(n_directions(self.n_clusters_), n)
-            fit_readout = fit_cut if self.readout == "cut" else fit_output
-            self.readout_ = fit_readout(codes, size, directions, seed=seed)
-            self.embedding_ = self.readout_.transform(codes).astype(self.network_.embedding_.dtype, copy=False)
-            self.kmeans_ = self._best_means(self.embedding_, rng)
+            with phase("number"):
+                self.n_clusters_ = wanted or self._choose_number(n, seed)
+            with phase("directions"):
+                self.layer_ = self._choose_layer(seed)
+                codes, size = self._layer_codes(), self.network_.layer_sizes_[self.layer_]
+                directions = min(n_directions(self.n_clusters_), n)
+                fit_readout = fit_cut if self.readout == "cut" else fit_output
+                self.readout_ = fit_readout(codes, size, directions, seed=seed)
+                self.embedding_ = self.readout_.transform(codes).astype(self.network_.embedding_.dtype, copy=False)
+            with phase("k-means"):
+                self.kmeans_ = self._best_means(self.embedding_, rng)
             self.labels_, self.inertia_ = self.kmeans_.labels_, self.kmeans_.inertia_
             self.membership_: Membership | None = None
             if self.noise:
@@ -246,7 +256,8 @@ class BootstrapClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             return KMeans(self.n_clusters_, n_init=1, random_state=seed).fit(Z[rows])
 
         seeds = [draw_seed(rng) for _ in range(self.n_init)]
-        best = min(threaded(run, seeds), key=lambda means: means.inertia_)
+        runs = track(threaded(run, seeds), "k-means", total=len(seeds))
+        best = min(runs, key=lambda means: means.inertia_)
         if len(rows) == len(Z):
             return best
         return KMeans(self.n_clusters_, n_init=1, init=best.cluster_centers_, random_state=seeds[0]).fit(Z)

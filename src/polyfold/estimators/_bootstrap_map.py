@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from polyfold._running import using_threads
+from polyfold._running import LongFit, phases, shows_progress, using_threads
 from polyfold._validation import check_choice, check_count, check_real, draw_seed, keeps_state_on_failure
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
 from polyfold.estimators._bootstrap_neighbors import new_network, take_feature_names
@@ -34,7 +34,7 @@ EIGEN_NEIGHBORS, UMAP_NEIGHBORS, PERPLEXITY = 10, 15, 30
 PLACING = 10
 
 
-class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Draw a map in which points lie together that a bootstrap network finds similar.
 
     The network's neighbour graph is laid out by its own eigenmaps, or by t-SNE or UMAP started from them, so that
@@ -59,7 +59,9 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         The same seed gives the same map for any `n_jobs`.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
-        worker of joblib or Dask. The result does not depend on it; t-SNE and UMAP use one.
+        worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -94,6 +96,7 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         input_share: float = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_components = n_components
         self.network = network
@@ -102,8 +105,10 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.input_share = input_share
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @keeps_state_on_failure
+    @shows_progress
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Fit the network and lay out its neighbour graph.
 
@@ -117,13 +122,17 @@ class BootstrapMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._check_parameters()
         rng = check_random_state(self.random_state)
         with using_threads(self.n_jobs):
-            self.network_ = self._new_network(_num_samples(X), rng).fit(X, **options)
-            self.network_._ranking_layers(self.layer)
-            n = self.network_.codes().shape[0]
+            n = _num_samples(X)
             self.layout_ = choose_layout(self.layout, n, self.n_components)
-            self._spectrum, start = self._start(n)
-            plain = self.layout_ == "spectral" or not self._has_news()
-            Z = start if plain else self._lay_out(start, draw_seed(rng))
+            phase = phases({"network": 1.0, "start": 0.2, "layout": 0.0 if self.layout_ == "spectral" else 1.0})
+            with phase("network"):
+                self.network_ = self._new_network(n, rng).fit(X, **options)
+                self.network_._ranking_layers(self.layer)
+            with phase("start"):
+                self._spectrum, start = self._start(n)
+            with phase("layout"):
+                plain = self.layout_ == "spectral" or not self._has_news()
+                Z = start if plain else self._lay_out(start, draw_seed(rng))
         take_feature_names(self, self.network_)
         self.embedding_ = self._one_place(Z).astype(self.network_.embedding_.dtype, copy=False)
         return self

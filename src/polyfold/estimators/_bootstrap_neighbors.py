@@ -8,13 +8,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from polyfold._running import n_threads
+from polyfold._running import LongFit, n_threads, shows_progress
 from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
 from polyfold.estimators._code_neighbors import MODES, neighbor_graph
 
 
-class BootstrapNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Transform points into the graph of their neighbours by the similarity of a bootstrap network.
 
     A stand-in for :class:`~sklearn.neighbors.KNeighborsTransformer` with another notion of near: points are near
@@ -35,6 +35,8 @@ class BootstrapNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, Transformer
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -71,6 +73,7 @@ class BootstrapNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, Transformer
         network: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_neighbors = n_neighbors
         self.mode = mode
@@ -78,8 +81,10 @@ class BootstrapNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, Transformer
         self.network = network
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @keeps_state_on_failure
+    @shows_progress
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Fit the network.
 

@@ -30,6 +30,8 @@ class KernelEmbedding(SpectralEstimator):
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -56,6 +58,7 @@ class KernelEmbedding(SpectralEstimator):
         rank: int = 1000,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -63,6 +66,7 @@ class KernelEmbedding(SpectralEstimator):
         self.rank = rank
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def transform(self, X: Any) -> NDArray:
         """Return the coordinates of old or new points.

@@ -8,19 +8,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from polyfold._running import in_blocks, threaded, using_threads
+from polyfold._running import LongFit, in_blocks, shows_progress, threaded, using_threads
 from polyfold._validation import check_rows, keeps_state_on_failure
 from polyfold.estimators._modules import ModuleMixin
 
 BATCH = 512  # rows moved to the mean at a time: few enough to stay in the cache
 
 
-class LinearAutoencoder(ModuleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the linear autoencoders; subclasses add `_fit_rows`."""
 
     n_jobs: int | None
 
     @keeps_state_on_failure
+    @shows_progress
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`, whatever was fitted before.
 

@@ -49,6 +49,8 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -110,6 +112,7 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
         tol: float = 1e-7,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_modules = n_modules
         self.n_components = n_components
@@ -122,6 +125,7 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
         d = spectrum.eigenvalues
@@ -130,6 +134,13 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
         self._store_maps(spectrum, fit.factors / np.sqrt(d[: fit.factors.shape[2]]))
         self._store_fit(fit)
         return self
+
+    def _cost_of_modules(self, n: int, width: int) -> float:
+        if self.solver == "closed":
+            return super()._cost_of_modules(n, width)
+        # Most runs converge long before the last epoch.
+        dimensions = self.n_modules * self.n_components
+        return self.max_iter / 5 * width * dimensions * (n if self.solver in DATA_SOLVERS else dimensions)
 
     def _solve_like(self, source: Self) -> Self:
         if self.solver in DATA_SOLVERS:

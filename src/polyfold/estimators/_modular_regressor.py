@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from polyfold._running import shows_progress
 from polyfold._validation import check_range, import_extra, keeps_state_on_failure
 from polyfold.estimators._network import NetworkEstimator
 from polyfold.training import MLP, Scaling, Training
@@ -39,6 +40,8 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         there and ends exactly as if it had not been interrupted; raising `max_iter` prolongs a finished one.
     random_state : int, RandomState or None, default=None
         Seed of weights, split, shuffling and dropout.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -77,6 +80,7 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         device: str = "cpu",
         checkpoint: Any = None,
         random_state: Any = None,
+        verbose: int = 0,
     ):
         self.n_modules = n_modules
         self.architecture = architecture
@@ -85,8 +89,10 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         self.device = device
         self.checkpoint = checkpoint
         self.random_state = random_state
+        self.verbose = verbose
 
     @keeps_state_on_failure
+    @shows_progress
     def fit(self, X: Any, y: Any) -> "ModularRegressor":
         """Train the modules.
 

@@ -7,11 +7,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from polyfold._files import fingerprint
+from polyfold._running import LongFit
 from polyfold._validation import check_count, check_real, check_rows, draw_seed, import_extra
 from polyfold.training import Training
 
 
-class NetworkEstimator(BaseEstimator):
+class NetworkEstimator(LongFit, BaseEstimator):
     """Private base: subclasses define `_network` (the torch module) and call `_train`."""
 
     n_modules: int

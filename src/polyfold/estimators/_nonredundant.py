@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
 from polyfold._regression import residual_ratio
-from polyfold._running import using_threads
+from polyfold._running import LongFit, phases, shows_progress, using_threads
 from polyfold._validation import (
     check_choice,
     check_count,
@@ -29,7 +29,7 @@ _QUERIES = 500
 _RANK = 500
 
 
-class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Embed points so that no coordinate can be predicted from those before it.
 
     .. math:: \max_{f_i} f_i^T K f_i \quad \text{with} \quad \|f_i\| = 1, \; 1^T f_i = 0, \;
@@ -66,6 +66,8 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -122,6 +124,7 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         eigen_solver: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -133,8 +136,10 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.eigen_solver = eigen_solver
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @keeps_state_on_failure
+    @shows_progress
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`.
 
@@ -154,10 +159,14 @@ class NonRedundantEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             count, alpha = self._check_parameters(rows.shape[0])
             seed = draw_seed(self.random_state)
             settings = Settings(self.smoother, self.rank_cut, self.solver == "dense", seed)
-            operator = self._operator(own_rows(rows, X), seed)
-            solver = make_solver(operator, self.eigen_solver)
-            steps = nonredundant_sequence(operator, solver, count, alpha, settings)
-            return self._store(operator, steps, count, seed, rows.dtype)
+            phase = phases({"graph": 1.0, "coordinates": 2.0 * (count or 2), "scores": 0.5})
+            with phase("graph"):
+                operator = self._operator(own_rows(rows, X), seed)
+                solver = make_solver(operator, self.eigen_solver)
+            with phase("coordinates"):
+                steps = nonredundant_sequence(operator, solver, count, alpha, settings)
+            with phase("scores"):
+                return self._store(operator, steps, count, seed, rows.dtype)
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray:
         """Fit to the rows of `X` and return their coordinates.

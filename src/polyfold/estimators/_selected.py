@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._running import using_threads
+from polyfold._running import LongFit, phases, shows_progress, using_threads
 from polyfold._validation import check_count, check_real, check_rows, draw_seed, keeps_state_on_failure, own_rows
 from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.kernels import as_kernel, takes_precomputed
@@ -18,7 +18,7 @@ from polyfold.spectra import Spectrum, spectrum_of
 _LANDMARKS = 1000
 
 
-class _PlainSequence(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class _PlainSequence(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What both share: a kernel, its spectrum, fitting and empty columns; subclasses add `_fit_rows` and `_rows_at`."""
 
     n_components: int
@@ -28,6 +28,7 @@ class _PlainSequence(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     n_jobs: int | None
 
     @keeps_state_on_failure
+    @shows_progress
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`.
 
@@ -108,6 +109,8 @@ class SelectedEmbedding(_PlainSequence):
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -136,6 +139,7 @@ class SelectedEmbedding(_PlainSequence):
         threshold: float = 0.3,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -144,15 +148,19 @@ class SelectedEmbedding(_PlainSequence):
         self.threshold = threshold
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _fit_rows(self, X: NDArray, seed: int) -> int:
         wanted = self.n_components
         check_real("threshold", self.threshold, minimum=0)
         count = max(3 * wanted, 10) if self.n_candidates is None else self.n_candidates
         count = check_count("n_candidates", count, minimum=wanted, hint="choose from at least n_components")
-        self.spectrum_ = self._spectrum(X, min(count, len(X) - 1), seed)
-        coordinates = self.spectrum_.coordinates(X).astype(np.float64)
-        self.residuals_ = regression_residuals(coordinates / coordinates.std(axis=0))
+        phase = phases({"spectrum": 1.0, "residuals": 3.0})
+        with phase("spectrum"):
+            self.spectrum_ = self._spectrum(X, min(count, len(X) - 1), seed)
+        with phase("residuals"):
+            coordinates = self.spectrum_.coordinates(X).astype(np.float64)
+            self.residuals_ = regression_residuals(coordinates / coordinates.std(axis=0))
         self.selected_ = select_news(self.residuals_, self.threshold, wanted)
         return len(self.selected_)
 
@@ -175,6 +183,8 @@ class SequentialRegressionEmbedding(_PlainSequence):
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -203,6 +213,7 @@ class SequentialRegressionEmbedding(_PlainSequence):
         bandwidth: float = 0.3,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -210,6 +221,7 @@ class SequentialRegressionEmbedding(_PlainSequence):
         self.bandwidth = bandwidth
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _fit_rows(self, X: NDArray, seed: int) -> int:
         bandwidth = check_real("bandwidth", self.bandwidth, minimum=0, open_minimum=True)

@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
-from polyfold._running import using_threads
+from polyfold._running import LongFit, phases, shows_progress, using_threads
 from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure, own_rows
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import as_kernel, takes_precomputed
@@ -22,7 +22,7 @@ def _fits_in_chunks(estimator: "SpectralEstimator") -> bool:
     return estimator._check_incremental()
 
 
-class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the estimators that read a kernel's spectrum; subclasses add `_store_spectrum` and `transform`."""
 
     kernel: Any
@@ -33,6 +33,7 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     _builder: SpectrumBuilder | None = None  # what `partial_fit` goes on from
 
     @keeps_state_on_failure
+    @shows_progress
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of `X`, whatever was fitted before.
 
@@ -51,7 +52,11 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             rows = self._validate(X, reset=True, minimum=2)
             self._check_parameters()
             self._seeds = _draw_seeds(self.random_state)
-            return self._store_spectrum(self._build(rows, X), rows)
+            phase = phases(self._costs(*rows.shape))
+            with phase("spectrum"):
+                spectrum = self._build(rows, X)
+            with phase("modules"):
+                return self._store_spectrum(spectrum, rows)
 
     @available_if(_fits_in_chunks)
     @keeps_state_on_failure
@@ -84,11 +89,28 @@ class SpectralEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _build(self, rows: Any, given: Any) -> Spectrum:
         kernel = as_kernel(self.kernel)
         if kernel.is_pointwise:
-            self._builder = self._new_builder().add(rows)
-            return self._builder.spectrum()
+            n, width = rows.shape[0], self._width(rows.shape[0])
+            phase = phases({"kernel": n * width * (rows.shape[1] + width), "eigenvalues": 10 * width**3})
+            with phase("kernel"):
+                self._builder = self._new_builder().add(rows)
+            with phase("eigenvalues"):
+                return self._builder.spectrum()
         self._builder = None
         # An operator's eigenvectors are found one by one: no more than are read.
         return spectrum_of(own_rows(rows, given), kernel, landmarks=self.rank, directions=self._directions())
+
+    def _width(self, n: int) -> int:
+        """Return the number of features that stand for the kernel of n rows."""
+        return n if n <= 2 * self.rank else self.rank
+
+    def _costs(self, n: int, d: int) -> dict[str, float]:
+        """Return what the phases of a fit are expected to cost, in operations."""
+        width = self._width(n)
+        return {"spectrum": n * width * (d + width) + 10 * width**3, "modules": self._cost_of_modules(n, width)}
+
+    def _cost_of_modules(self, n: int, width: int) -> float:
+        """Return what it costs to make modules of the spectrum, in operations."""
+        return 1e7
 
     def _new_builder(self) -> SpectrumBuilder:
         return SpectrumBuilder(as_kernel(self.kernel), self.feature_map, self.rank, self.rank, self._seeds[0])

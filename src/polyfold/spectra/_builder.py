@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from polyfold._linalg import as_dense, eigh_descending, row_blocks
-from polyfold._running import threaded, track
+from polyfold._running import phases, threaded, track
 from polyfold.kernels import IdentityFeatures, Kernel, PointFeatures, fourier_features
 from polyfold.spectra._eigen import DenseSolver
 from polyfold.spectra._operator import spectrum_from_operator
@@ -41,7 +41,11 @@ def spectrum_of(
         Of the landmarks or frequencies.
     """
     if not kernel.is_pointwise:
-        return spectrum_from_operator(kernel.operator_on(X), directions)
+        phase = phases({"graph": 1.0, "eigenvectors": 1.0})
+        with phase("graph"):
+            operator = kernel.operator_on(X)
+        with phase("eigenvectors"):
+            return spectrum_from_operator(operator, directions)
     return SpectrumBuilder(kernel, feature_map, landmarks, directions, seed).add(X).spectrum()
 
 

@@ -1,4 +1,3 @@
-import logging
 import threading
 import time
 
@@ -9,7 +8,7 @@ from sklearn import config_context, get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from polyfold import MultilayerBootstrapNetwork
-from polyfold._running import library_threads, n_threads, show_progress, threaded, track, using_threads
+from polyfold._running import library_threads, n_threads, threaded, using_threads
 
 
 def blas_numbers():
@@ -246,25 +245,3 @@ def test_results_left_halfway_leave_blas_as_it_was(n_jobs):
 def test_an_error_in_a_thread_is_raised_and_blas_restored(n_jobs):
     with pytest.raises(ZeroDivisionError):
         list(threaded(lambda i: 1 // i, [1, 0, 1], n_jobs))
-
-
-def test_progress_tells_what_how_far_and_how_long(caplog):
-    with caplog.at_level(logging.INFO, logger="polyfold"):
-        assert list(track(range(4), "blocks", every=0)) == [0, 1, 2, 3]
-    assert caplog.messages[1].startswith("blocks 2/4, ")
-    assert caplog.messages[1].endswith("s left")
-
-
-def test_progress_without_a_total(caplog):
-    with caplog.at_level(logging.INFO, logger="polyfold"):
-        list(track(iter("ab"), "steps", every=0))
-    assert caplog.messages[0].startswith("steps 1, ")
-
-
-def test_shown_on_request_and_silenced_again(capsys):
-    show_progress()
-    show_progress()
-    list(track(range(1), "blocks", every=0))
-    show_progress(False)
-    list(track(range(1), "blocks", every=0))
-    assert capsys.readouterr().err.count("polyfold: blocks 1/1") == 1
