@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from polyfold._running import threaded
+from polyfold._running import threaded, track
 from polyfold.bootstrap._choose import choose_bottom
 from polyfold.bootstrap._cut import Cut, fit_cut
 from polyfold.bootstrap._draws import CENTERS_PER_CLASS, chosen_count, decaying_sizes
@@ -78,7 +78,9 @@ def choose_share(
     shares = [share for count, share in counts.items() if count > 1]
     if len(shares) < 2 or len(rows) < 2 * PER_GROUP:
         return ABOVE, {}
-    scores = {share: max(_agreement(X, sizes, share, metric, n_classes, seed, n_jobs).values()) for share in shares}
+    options = (metric, n_classes, seed, n_jobs)
+    tried = track(shares, "shares of features")
+    scores = {share: max(_agreement(X, sizes, share, *options).values()) for share in tried}
     best = max(scores.values())
     return min(share for share, score in scores.items() if score >= best - SAME_SHARE), scores
 
@@ -104,7 +106,8 @@ def _agreement(
     bottom = choose_bottom(X, metric=metric, neighbors="exact", n_centers=sizes[0], reconstruction=0.0, seed=seed)
     options = {"n_clusterings": STACK, "feature_fraction": (share, ABOVE), "reconstruction": 0.0, "n_jobs": n_jobs}
     networks = [
-        fit_network(X, bottom, sizes, seed=seed, first=number * STACK, **options) for number in range(PILOT_NETWORKS)
+        fit_network(X, bottom, sizes, seed=seed, first=number * STACK, **options)
+        for number in track(range(PILOT_NETWORKS), "networks")
     ]
     return _mean_agreement([network.codes for network in networks], sizes, n_classes, seed)
 

@@ -40,8 +40,10 @@ from polyfold.exceptions import DegenerateDataWarning, ScaleWarning
 from polyfold.neighbors import sorted_lists, with_own_zeros
 
 METRICS = ("auto", "euclidean", "cosine", "linear", "precomputed")
-# What the choice of a share of the features, and the output layer, cost beside the layers.
-SHARE_COST, OUTPUT_COST = 0.2, 0.05
+# Rows times clusterings of the choice of a share of the features; what the output costs beside the network.
+SHARE_COST, OUTPUT_COST = 3e5, 0.05
+# Clusterings that are expected where their number is not given.
+EXPECTED_CLUSTERINGS = 200
 # Share of entries that are not zero below which non-negative rows are read as text: counts of words, or weights.
 TEXT_DENSITY = 0.05
 # Share of the variance, in a tenth of the columns, from which on their units are doubted.
@@ -267,7 +269,9 @@ class MultilayerBootstrapNetwork(
         jobs = n_threads()
         shared = {"reconstruction": self.reconstruction, "seed": seed}
         bottom = choose_bottom(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], **shared)
-        phase = phases({"share of features": SHARE_COST * (self.feature_fraction == "auto"), "layers": 1.0})
+        expected = EXPECTED_CLUSTERINGS if self.n_clusterings == "auto" else self.n_clusterings
+        chooses = self.feature_fraction == "auto"
+        phase = phases({"share of features": SHARE_COST * chooses, "layers": float(expected * X.shape[0])})
         with phase("share of features"):
             shares = self._choose_share(X, seed, jobs)
         with phase("layers"):
