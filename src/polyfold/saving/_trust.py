@@ -14,8 +14,8 @@ LAYERS = (
     *("neighbors", "bootstrap", "kernels", "spectra", "modular", "nonredundant", "training"),
     *("estimators", "baselines", "networks", "ensembles"),
 )
-# Their constructors look into folders.
-EXCLUDED = ("_checkpoint",)
+# Modules and classes whose constructors look into folders.
+EXCLUDED = ("_checkpoint", "_Folders")
 # What fitted models of ours hold of scikit-learn and scipy that skops does not trust by itself: trees and metrics of
 # neighbours, sparse arrays. A bound method is named by its class and its own name.
 OTHERS = frozenset(
@@ -48,7 +48,7 @@ def _is_reachable(name: str) -> bool:
 def _is_ours(name: str) -> bool:
     module, _, attribute = name.rpartition(".")
     parts = module.split(".")
-    if parts[0] != "polyfold" or len(parts) < 2 or parts[1] not in LAYERS or set(parts) & set(EXCLUDED):
+    if parts[0] != "polyfold" or len(parts) < 2 or parts[1] not in LAYERS or set(name.split(".")) & set(EXCLUDED):
         return False
     try:
         found = getattr(importlib.import_module(module), attribute, None)
