@@ -14,6 +14,7 @@ from polyfold.report import explore
 webdriver = pytest.importorskip("selenium.webdriver")
 Image = pytest.importorskip("PIL.Image")
 ActionChains, Keys = webdriver.ActionChains, webdriver.Keys
+TimeoutException = pytest.importorskip("selenium.common.exceptions").TimeoutException
 N = 400
 
 
@@ -51,7 +52,13 @@ def quiet(request):
 
 
 def pixels(browser, path):
-    shot = browser.driver.get_screenshot_as_png()
+    for attempt in range(6):  # the driver gives a picture ten seconds, which a busy machine may not have
+        try:
+            shot = browser.driver.get_screenshot_as_png()
+            break
+        except TimeoutException:
+            if attempt == 5:
+                raise
     path.write_bytes(shot)
     return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
 

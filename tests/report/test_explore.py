@@ -171,6 +171,7 @@ def test_models_of_every_kind_have_views(tmp_path):
         (make_pipeline(StandardScaler(), pf.ModularAutoencoder(3, 2, random_state=0)).fit(iris), 4),
         (FrozenEstimator(pf.ModularKernelPCA(3, 2, random_state=0).fit(iris)), 4),
         (pf.ModularClassifier(pf.ModularKernelPCA(3, 2, random_state=0)).fit(iris, target), 4),
+        (pf.ModularNeighbors(pf.ModularKernelPCA(3, 2, random_state=0), n_neighbors=3).fit(iris), 4),
         (iris[:, :3], ["coordinates 0 and 1", "coordinates 1 and 2"]),
     ):
         (one,) = Page(explore(fitted, iris, y=target, path=tmp_path / "p.html", diversities=[0.5])).chapters

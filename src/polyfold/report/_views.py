@@ -43,9 +43,10 @@ def unwrap(model: Any, X: Any) -> tuple[Any, Any]:
     if isinstance(model, Pipeline):
         head, last = model[:-1], model[-1]
         return unwrap(last, head.transform(X) if len(head) else X)
-    for inner in ("representation_", "estimator"):
-        if not hasattr(model, "transform") and hasattr(model, inner):
-            return unwrap(getattr(model, inner), X)
+    if hasattr(model, "representation_"):  # ensembles, whose own transform may be a graph of neighbours
+        return unwrap(model.representation_, X)
+    if not hasattr(model, "transform") and hasattr(model, "estimator"):
+        return unwrap(model.estimator, X)
     return model, X
 
 
@@ -63,10 +64,8 @@ def views_of(model: Any, X: Any, *, most: int = 6) -> Views:
         return _of_modules(np.asarray(model.transform_modules(X)), most)
     if hasattr(model, "at_layer"):
         return _of_layers(model, X, most)
-    if hasattr(getattr(model, "network_", None), "at_layer"):  # a clusterer: what it reads, and the layers below
-        read = _coordinates(model, X)
-        below = _of_layers(model.network_, X, most - 1)
-        return replace(below, views=[View("what is clustered", read, plane_of(read)), *below.views], whole=read)
+    if hasattr(getattr(model, "network_", None), "at_layer"):
+        return _above_layers(model, X, most)
     return _of_coordinates(_coordinates(model, X), most)
 
 
@@ -113,6 +112,17 @@ def _of_layers(network: Any, X: Any, most: int) -> Views:
         Z = np.asarray(part.embedding_ if trained else part.transform(X), dtype=np.float64)
         views.append(View(f"layer {layer + 1} ({network.layer_sizes_[layer]} centres)", Z, _two_columns(Z)))
     return Views("layers", views, views[-1].rows, count)
+
+
+def _above_layers(model: Any, X: Any, most: int) -> Views:
+    """Return what a clusterer on a network reads, or the map, then the layers below."""
+    if not hasattr(model, "embedding_"):  # a graph of neighbours
+        return _of_layers(model.network_, X, most)
+    below = _of_layers(model.network_, X, max(1, most - 1))
+    read = _coordinates(model, X)
+    name = "what is clustered" if hasattr(model, "labels_") else "the map"
+    top = View(name, read, plane_of(read) if read.shape[1] > 2 else _two_columns(read))
+    return replace(below, views=[top, *below.views], whole=read)
 
 
 def _of_coordinates(Z: NDArray, most: int) -> Views:
