@@ -18,8 +18,8 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 
 def documented():
     """Public classes and functions."""
-    packages = ("estimators", "ensembles", "baselines", "bootstrap", "metrics", "kernels", "datasets", "report", "saving")
-    for package in packages:
+    computing = ("estimators", "ensembles", "baselines", "bootstrap", "metrics", "kernels")
+    for package in (*computing, "datasets", "report", "saving"):
         module = importlib.import_module(f"polyfold.{package}")
         for name in module.__all__:
             thing = getattr(module, name)

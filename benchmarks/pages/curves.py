@@ -1,4 +1,4 @@
-"""Draw recall against query time from benchmarks/results/search.json: ``python -m benchmarks.pages.curves [picture]``."""
+"""Draw recall against query time as benchmarks/results has it: ``python -m benchmarks.pages.curves [picture]``."""
 
 from __future__ import annotations
 

@@ -15,6 +15,8 @@ import polyfold
 SECTIONS = {
     "polyfold": ("Estimators and tools", "What most people need: `import polyfold as pf`."),
     "polyfold.ensembles": ("Results of tools", "What tools return or build; there is no need to make them yourself."),
+    "polyfold.estimators": ("Further estimators", "Parts of pipelines that are not on the top level."),
+    "polyfold.saving": ("Files", "Beside `polyfold.save` and `polyfold.load`."),
     "polyfold.networks": (
         "Deep modules",
         "Modules that are torch networks; they need `pip install 'polyfold[torch]'`.",
@@ -27,6 +29,8 @@ SECTIONS = {
     "polyfold.bootstrap": ("Inside a bootstrap network", "Its parts as functions, for work on the method itself."),
     "polyfold.exceptions": ("Errors and warnings", "What can be caught or silenced by name."),
 }
+# Those that ``import polyfold as pf`` reaches.
+PUBLIC = [f"polyfold.{name}" for name in polyfold.__all__ if f"polyfold.{name}" in SECTIONS]
 
 
 def public_names() -> dict[str, list[str]]:
@@ -34,10 +38,12 @@ def public_names() -> dict[str, list[str]]:
     top = names_of("polyfold")
     known = {id(getattr(polyfold, name)) for name in top}
     pages = {"polyfold": top}
-    for package in list(SECTIONS)[1:]:
+    # Packages that users import come first; what is left is at home where it is defined.
+    for package in sorted(list(SECTIONS)[1:], key=lambda package: package not in PUBLIC):
         module = importlib.import_module(package)
         pages[package] = [name for name in names_of(package) if id(getattr(module, name)) not in known]
-    return pages
+        known |= {id(getattr(module, name)) for name in pages[package]}
+    return {package: pages[package] for package in SECTIONS if pages[package]}
 
 
 def names_of(package: str) -> list[str]:
@@ -58,9 +64,17 @@ def kinds(package: str, names: list[str]) -> dict[str, list[str]]:
 def index() -> str:
     """Return the page that leads to the sections."""
     lines = ["API", "===", "", "One page for every public class and function, inherited methods included.", ""]
-    lines += [".. toctree::", "   :maxdepth: 1", "   :hidden:", "", *(f"   {package}" for package in SECTIONS), ""]
+    lines += [
+        ".. toctree::",
+        "   :maxdepth: 1",
+        "   :hidden:",
+        "",
+        *(f"   {package}" for package in public_names()),
+        "",
+    ]
     lines += [".. list-table::", "   :widths: 30 70", ""]
-    for package, (title, purpose) in SECTIONS.items():
+    for package in public_names():
+        title, purpose = SECTIONS[package]
         lines += [f"   * - :doc:`{title} <{package}>`", f"     - {purpose.replace('`', '``')}"]
     return "\n".join(lines) + "\n"
 
@@ -80,7 +94,7 @@ def write(app: Any, config: Any) -> None:
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     names = public_names()
-    pages = {"index": index()} | {package: section(package, names[package]) for package in SECTIONS}
+    pages = {"index": index()} | {package: section(package, part) for package, part in names.items()}
     for name, text in pages.items():
         path = folder / f"{name}.rst"
         if not path.exists() or path.read_text() != text:
