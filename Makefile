@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA := $(POLYFOLD_DATA)
 
-.PHONY: demo test lint types unit test-browser bench reproduce docs clean
+.PHONY: demo test lint types unit test-browser bench reproduce docs readme pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m polyfold.experiments.demo --output polyfold-demo
@@ -33,10 +33,20 @@ reproduce: $(VENV)/.test
 	$(BIN)/python -m polyfold.experiments
 
 docs: $(VENV)/.docs
-	$(BIN)/mkdocs build --strict
+	rm -rf build/html
+	$(BIN)/python -m sphinx -W --keep-going -d build/doctrees -b html docs build/html
+	POLYFOLD_SITE=build/html $(BIN)/python -m pytest -q tests/site
+
+# Tables of README and guides and the page of peers from benchmarks/results, pictures from examples/.
+readme: $(VENV)/.test
+	$(BIN)/python -m benchmarks.pages.blocks
+	$(BIN)/python -m benchmarks.pages.peers
+
+pictures: $(VENV)/.docs
+	$(BIN)/python docs/pictures.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache polyfold-demo site build dist
+	rm -rf $(VENV) .pytest_cache .ruff_cache polyfold-demo build dist docs/api docs/gallery docs/references.rst
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

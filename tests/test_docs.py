@@ -2,12 +2,14 @@
 
 import importlib
 import inspect
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 import polyfold
+from benchmarks.pages import blocks
 
 ROOT = Path(__file__).parents[1]
 KEY = re.compile(r"\[([A-Z][A-Za-z]+(?:19|20)\d\d)")
@@ -16,7 +18,8 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 
 def documented():
     """Public classes and functions."""
-    for package in ("estimators", "ensembles", "baselines", "metrics", "kernels", "datasets", "report", "saving"):
+    computing = ("estimators", "ensembles", "baselines", "bootstrap", "metrics", "kernels")
+    for package in (*computing, "datasets", "report", "saving"):
         module = importlib.import_module(f"polyfold.{package}")
         for name in module.__all__:
             thing = getattr(module, name)
@@ -46,7 +49,7 @@ def test_docstring_names_every_parameter(thing):
     if "Parameters\n" not in doc:
         return  # refers to another class, or has none of its own
     section = doc.split("Parameters\n", 1)[1]
-    names = [p for p in inspect.signature(thing).parameters if p not in ("self", "args", "kwargs")]
+    names = [p for p in inspect.signature(thing).parameters if p not in ("self", "args", "kwargs") and p[0] != "_"]
     missing = [n for n in names if not re.search(rf"(^|[\s,]){n}(, \w+)* ?:", section, flags=re.MULTILINE)]
     assert missing == []
 
@@ -57,12 +60,90 @@ def test_public_names_have_one_home():
     assert list(polyfold.__all__) == sorted(polyfold.__all__)
 
 
-def test_the_example_of_the_readme_runs_and_is_better_on_points_never_seen():
-    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL).group(1)
+def snippets(page, language="python"):
+    """Code of a page in one piece, with the lines where they stand, so that errors name them."""
+    lines = (ROOT / page).read_text().split("\n")
+    kept, inside = [], False
+    for line in lines:
+        if line.startswith("```"):
+            inside = not inside and line == f"```{language}"
+            line = ""
+        kept.append(line if inside else "")
+    return "\n".join(kept)
+
+
+def run(page, language="python"):
     names = {}
-    exec(compile(code, "README.md", "exec"), names)
+    exec(compile(snippets(page, language), page, "exec"), names)
+    return names
+
+
+@pytest.fixture
+def elsewhere(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # what a snippet writes
+    yield
+    polyfold.show_progress(False)  # what a snippet switched on
+
+
+WITH_CODE = [str(p.relative_to(ROOT)) for p in PAGES if "```python" in p.read_text() and p.name != "README.md"]
+
+
+@pytest.mark.parametrize("page", WITH_CODE)
+def test_the_snippets_of_a_page_run_as_they_stand(page, elsewhere):
+    if page.endswith("autoencoders.md"):
+        pytest.importorskip("torch")
+    run(page)
+
+
+def test_the_snippets_about_data_run_where_the_data_are(elsewhere):
+    if "POLYFOLD_DATA" not in os.environ:
+        pytest.skip("POLYFOLD_DATA names no data folder")
+    assert run("docs/guide/datasets.md", "py")["X"].shape == (70000, 784)
+
+
+def test_snippets_keep_their_lines():
+    assert snippets("README.md").split("\n").count("import polyfold as pf") == 1
+    line = snippets("README.md").split("\n").index("import polyfold as pf")
+    assert (ROOT / "README.md").read_text().split("\n")[line] == "import polyfold as pf"
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/guide").glob("[!i]*.md")), ids=lambda p: p.stem)
+def test_a_guide_opens_with_its_purpose_and_a_picture(page):
+    opening = page.read_text().split("\n## ")[0]
+    assert re.match(r"# .+\n\n[\w*]", opening), "the first paragraph says what it is for"
+    assert "![" in opening
+    assert "$" not in opening.split("![")[0]
+
+
+def test_the_example_of_the_readme_runs_and_is_better_on_points_never_seen():
+    names = run("README.md")
     X, X_new, y_new, accuracy = (names[name] for name in ("X", "X_new", "y_new", "clustering_accuracy"))
     assert not {row.tobytes() for row in X} & {row.tobytes() for row in X_new}
     ours, plain = (accuracy(y_new, names[name].predict(X_new)) for name in ("ours", "plain"))
     assert ours > 0.9
     assert ours > plain + 0.1
+    # What the page says of it is the first split of the study.
+    study = blocks.results("readme")["example"]
+    assert [round(ours, 2), round(plain, 2)] == [round(study[name][0], 2) for name in ("ours", "k-means")]
+
+
+@pytest.mark.parametrize("page", blocks.PAGES, ids=lambda p: p.name)
+def test_figures_follow_from_the_results(page):
+    text = page.read_text()
+    assert blocks.renewed(text) == text, "run `make readme`"
+    assert text.count("<!-- figures:") == text.count("<!-- end -->") == len(blocks.BLOCK.findall(text))
+
+
+def test_an_old_figure_is_seen():
+    text = (ROOT / "README.md").read_text()
+    assert blocks.renewed(re.sub(r"(one kernel PCA of 300 dimensions \| )\d", r"\g<1>1", text)) == text
+    with pytest.raises(KeyError, match="got 'guess'"):
+        blocks.renewed("<!-- figures: guess -->\n<!-- end -->")
+
+
+def test_no_measured_number_of_the_readme_is_typed():
+    text = blocks.BLOCK.sub("", (ROOT / "README.md").read_text())
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    # Shares, ratios and percentages are measured; "Python ≥ 3.11" is not.
+    typed = re.findall(r"\d+(?:\.\d+)? ?%|\d*\.\d+", text.replace("Python ≥ 3.11", ""))
+    assert typed == []

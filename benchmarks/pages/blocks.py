@@ -1,0 +1,230 @@
+"""Write what was measured into the pages: marked blocks of README and guides follow from `results/`.
+
+A block stands between ``<!-- figures: name -->`` and ``<!-- end -->``. ``python -m benchmarks.pages.blocks``, or
+`make readme`, renews all of them; ``--check`` says which are old.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from benchmarks.pages._markdown import results as recorded
+from benchmarks.pages._markdown import table
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("guide/*.md"))]
+BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n)(.*?)(<!-- end -->)", flags=re.DOTALL)
+
+
+@cache
+def results(study: str) -> dict[str, Any]:
+    """Return the figures of a study."""
+    return recorded(study)["figures"]
+
+
+def joined(values: Iterable[float], digits: int = 1) -> str:
+    """Return numbers side by side."""
+    return " / ".join(f"{value:.{digits}f}" for value in values)
+
+
+def example() -> str:
+    """Tell what the first example of the README prints, and how it fares on other splits."""
+    found = results("readme")["example"]
+    ours, plain, spectral = found["ours"], found["k-means"], found["spectral, old rows"]
+    return (
+        f"{ours[0]:.2f} of the new digits are right, and {plain[0]:.2f} by k-means. Over {len(ours)} such splits: "
+        f"{sum(ours) / len(ours):.2f} ({min(ours):.2f} to {max(ours):.2f}) against {sum(plain) / len(plain):.2f} "
+        f"({min(plain):.2f} to {max(plain):.2f}); scikit-learn's `SpectralClustering`, which cannot place new rows, "
+        f"{sum(spectral) / len(spectral):.2f} of the rows it was fitted to."
+    )
+
+
+SCORES = ("precision", "accuracy", "accuracy, soft")
+
+
+def quality() -> str:
+    """Return the table of precision and votes of modules and their rivals."""
+    found = results("modular")["quality"]
+    mean = {name: [row[score]["mean"] for score in SCORES] for name, row in found.items()}
+    rivals = [joined(values) for values in zip(*(mean[n] for n in ("Partition", "Bootstrap", "Random")), strict=True)]
+    values = {float(name.split()[1]): row for name, row in mean.items() if name.startswith("MBM")}
+    best = [max(values, key=lambda value, s=s: values[value][s]) for s in range(len(SCORES))]
+    highest = [f"{values[value][s]:.1f}" for s, value in enumerate(best)]
+    default = [f"{x:.1f}" for x in values[0.99]]
+    return table(
+        ["", "precision, %", "hard vote, %", "soft vote, %"],
+        [
+            ["Partition / Bootstrap / Random modules", *rivals],
+            ["polyfold modules, default λ = 0.99", *default],
+            [f"the same, λ best for the column on the test images ({' / '.join(f'{b:g}' for b in best)})", *highest],
+            ["one kernel PCA of 300 dimensions", *(f"{x:.1f}" for x in mean["Monolithic"])],
+        ],
+    )
+
+
+def cost() -> str:
+    """Return the table of what modules cost and give."""
+    found = results("modular")
+    fit, search, lost = found["fit"], found["search"], found["precision with modules lost"]
+    four = next(row for row in search["anytime"] if (row["modules"], row["expand"]) == (4, 15))
+    slower = found["solvers"]["λ=0.9"]["Algorithm 1 / closed"]
+    return table(
+        ["on two cores, ratios within one run", ""],
+        [
+            ["fit / scikit-learn `Nystroem(1000)` + `PCA(300)`", f"{fit['fit / sklearn']:.2f}"],
+            ["fit / the bare BLAS and LAPACK calls it cannot avoid", f"{fit['fit / floor']:.2f}"],
+            ["ten values of λ on top of one fit", f"+ {100 * (fit['(fit + path) / fit'] - 1):.0f} %"],
+            [
+                "the paper's Algorithm 1 (60 epochs, extrapolated from three) / our closed form, which also ends lower",
+                f"{round(slower, -2):,.0f}",
+            ],
+            [
+                "query time over 60,000 images: all 300 dimensions / four modules and re-ranking (FAISS, one thread; "
+                f"{search['exact precision']:.1f} → {four['precision']:.1f} % precision)",
+                f"{four['speed-up']:.1f}",
+            ],
+            ["precision after losing 3 of 15 modules", f"− {lost['0 lost'] - lost['3 lost']:.1f} points"],
+        ],
+    )
+
+
+def others() -> str:
+    """Return the table of the other systems on MNIST."""
+    full, digits = results("bootstrap")["full"], results("nonredundant")["digits"]
+    few = results("nonredundant")["few labels"]["lowest"]
+    peer = full["umap"]
+    ours, plain = digits["error, mean"]["ours"], digits["error, mean"]["plain"]
+    return table(
+        ["the other systems, MNIST", "polyfold", "peer"],
+        [
+            [
+                "clusters of 60,000 images, NMI / accuracy, % (`BootstrapClustering`; umap-learn + k-means)",
+                f"**{joined([full['train']['nmi'], full['train']['acc']])}**",
+                joined([peer["nmi"], peer["acc"]]),
+            ],
+            [
+                f"its time, in times of umap-learn's (by the clock; in CPU time {peer['fit/umap']['cpu']:.1f})",
+                f"{peer['fit/umap']['wall']:.1f}",
+                "1",
+            ],
+            ["its 10,000 test images, NMI / accuracy, %", joined([full["test"]["nmi"], full["test"]["acc"]]), "–"],
+            [
+                f"cubic SVM on {' / '.join(map(str, digits['coordinates']))} coordinates, error %, six draws of 15,000 "
+                "images (`NonRedundantEmbedding`; Laplacian eigenmaps)",
+                f"**{joined(ours)}**",
+                joined(plain),
+            ],
+            [
+                "the same with 300 labels, lowest over the number of coordinates: here plain eigenmaps win",
+                f"{few['ours']:.1f}",
+                f"**{few['plain']:.1f}**",
+            ],
+        ],
+    )
+
+
+def autoencoder_sets() -> str:
+    """Return the test errors on the six image sets."""
+    rows = []
+    for name, found in results("autoencoder")["six_sets"].items():
+        best = found["diversity"].index(found["best_diversity"])
+        alone = [100 * found["individual"][0], 100 * found["individual"][best]]
+        rows.append(
+            [
+                name,
+                f"{100 * found['ensemble'][0]:.1f}",
+                f"{100 * found['best']:.1f} at {found['best_diversity']:g}",
+                f"{100 * found['bagging']:.1f}",
+                f"{alone[0]:.1f} → {alone[1]:.1f}",
+            ]
+        )
+    return table(["set", "λ = 0", "best λ", "bagging", "single modules, λ = 0 → best λ"], rows)
+
+
+def bootstrap_mnist() -> str:
+    """Return quality and cost of bootstrap networks on MNIST."""
+    small, full = results("bootstrap")["small"], results("bootstrap")["full"]
+    rows = []
+    for name, label in (("exact", "5,000 images, exact"), ("graph", "5,000 images, graph")):
+        found = small[name]
+        walls = sorted(run["fit/products"]["wall"] for run in found["runs"])
+        remark = f"{walls[len(walls) // 2]:.2f} of the bare matrix products of the first layer"
+        if found["disagreement"]:
+            remark += f"; {100 * found['disagreement']:.1f} % of the assignments differ"
+        rows.append([label, f"{found['nmi']:.1f}", f"{found['acc']:.1f}", remark])
+    train, test, peer = full["train"], full["test"], full["umap"]
+    rows.append(
+        [
+            "60,000 images, k1 = 8000",
+            f"{train['nmi']:.1f}",
+            f"{train['acc']:.1f}",
+            f"{full['fit/products']['wall']:.2f} of them, {full['peak_memory_gb']:.1f} GB; "
+            f"{100 * full['disagreement']:.1f} % of the assignments differ",
+        ]
+    )
+    share = full["transform_10000"]["wall"] / full["fit"]["wall"]
+    rows.append(["its 10,000 test images", f"{test['nmi']:.1f}", f"{test['acc']:.1f}", f"{share:.2f} of the fit"])
+    rows.append(
+        [
+            "umap-learn (10 components) + k-means, the same 60,000",
+            f"{peer['nmi']:.1f}",
+            f"{peer['acc']:.1f}",
+            f"{1 / peer['fit/umap']['wall']:.2f} of our fit",
+        ]
+    )
+    return table(["", "NMI", "ACC", "cost"], rows)
+
+
+def nonredundant_digits() -> str:
+    """Return the errors of a cubic SVM on few coordinates of MNIST."""
+    digits = results("nonredundant")["digits"]
+    rows = [
+        ["plain eigenmaps", *(f"{x:.1f}" for x in digits["error, mean"]["plain"])],
+        ["non-redundant", *(f"**{x:.1f}**" for x in digits["error, mean"]["ours"])],
+    ]
+    return table(["coordinates", *map(str, digits["coordinates"])], rows)
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "example": example,
+    "quality": quality,
+    "cost": cost,
+    "others": others,
+    "autoencoder-sets": autoencoder_sets,
+    "bootstrap-mnist": bootstrap_mnist,
+    "nonredundant-digits": nonredundant_digits,
+}
+
+
+def renewed(text: str) -> str:
+    """Return a page with every block as the results have it."""
+
+    def fill(match: re.Match[str]) -> str:
+        if match[2] not in BLOCKS:
+            raise KeyError(f"figures must be one of {', '.join(BLOCKS)}, got {match[2]!r}.")
+        return f"{match[1]}\n{BLOCKS[match[2]]()}\n\n{match[4]}"
+
+    return BLOCK.sub(fill, text)
+
+
+def main(arguments: list[str]) -> int:
+    """Renew the pages, or with ``--check`` name those that are old."""
+    old = [path for path in PAGES if renewed(path.read_text()) != path.read_text()]
+    if "--check" in arguments:
+        print(
+            "\n".join(f"{path.relative_to(ROOT)} is older than benchmarks/results; run `make readme`." for path in old)
+        )
+        return len(old)
+    for path in old:
+        path.write_text(renewed(path.read_text()))
+        print(path.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

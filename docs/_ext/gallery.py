@@ -1,0 +1,44 @@
+"""The gallery, which runs every script of `examples/`: its settings, and links to scripts as links to their pages."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+# Folder of examples -> place in the gallery.
+ORDER = ["start", "modules", "groups", "axes", "deep", "use"]
+
+
+def gallery_conf(docs: Path) -> dict[str, Any]:
+    """Return the settings."""
+    examples = docs.parent / "examples"
+    return {
+        "examples_dirs": "../examples",
+        "gallery_dirs": "gallery",
+        "filename_pattern": "/plot_",
+        "subsection_order": [f"../examples/{name}" for name in ORDER if (examples / name).is_dir()],
+        "within_subsection_order": "FileNameSortKey",
+        "nested_sections": False,
+        "abort_on_example_error": True,
+        "download_all_examples": False,
+        "write_computation_times": False,  # its page would fetch scripts from elsewhere
+        "show_memory": False,
+        "show_signature": False,
+        "remove_config_comments": True,
+        "backreferences_dir": None,
+        "reference_url": {},
+        "plot_gallery": "True",
+        "matplotlib_animations": False,
+        "copyfile_regex": "",
+    }
+
+
+def link(app: Any, docname: str, source: list[str]) -> None:
+    """Let links of a Markdown page to an example lead to its page in the gallery."""
+    if app.env.doc2path(docname).suffix == ".md":
+        source[0] = re.sub(r"\]\(((?:\.\./)*)\.\./examples/(\w+/\w+)\.py\)", r"](\1gallery/\2.rst)", source[0])
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register."""
+    app.connect("source-read", link)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,45 @@
+"""
+Axes that do not repeat each other
+==================================
+
+Laplacian eigenmaps of a long strip: the first coordinate is its length, the second again its length, bent, and the
+third as well. :class:`polyfold.NonRedundantEmbedding` asks every coordinate for something that the earlier ones do
+not tell.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import make_swiss_roll
+
+import polyfold as pf
+from polyfold.metrics import redundancy
+
+n = 2000
+# sphinx_gallery_start_ignore
+import os
+
+if "POLYFOLD_SMALL" in os.environ:
+    n = 500
+# sphinx_gallery_end_ignore
+X, turn = make_swiss_roll(n, random_state=0)
+
+figure, axes = plt.subplots(2, 2, figsize=(8, 6.4), layout="constrained")
+models = {
+    "plain eigenmaps": pf.KernelEmbedding(2, kernel="laplacian_eigenmaps", random_state=0),
+    "non-redundant": pf.NonRedundantEmbedding(2, random_state=0),
+}
+for row, (name, model) in zip(axes, models.items(), strict=True):
+    Z = model.fit_transform(X)
+    news = redundancy(Z)[1]
+    for axis, values, what in zip(row, (turn, X[:, 1]), ("along the roll", "across"), strict=True):
+        axis.scatter(*Z.T, c=values, cmap="viridis", s=5)
+        axis.set(title=f"{name}, coloured {what}", xticks=[], yticks=[])
+    print(f"{name}: {100 * news:.0f} % of the second coordinate is news")
+plt.show()
+
+# %%
+# How many axes are there?
+# ------------------------
+# ``n_components="auto"`` stops where the next coordinate would be mostly repetition.
+
+found = pf.NonRedundantEmbedding("auto", random_state=0).fit(X)
+print(f"{found.n_components_} axes; share of news in each: {found.redundancy_best_.round(2)}")

@@ -1,0 +1,33 @@
+"""Every example of the gallery runs, on few rows, draws a picture and warns of nothing."""
+
+import runpy
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").rglob("plot_*.py"))
+# Example -> the extra it shows.
+NEEDS = {"plot_deep_modules": "torch"}
+
+
+def test_the_gallery_is_there():
+    assert len(EXAMPLES) >= 14
+    assert all((path.parent / "GALLERY_HEADER.rst").exists() for path in EXAMPLES)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example(path, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib").use("agg")
+    import matplotlib.pyplot as plt
+
+    extra = NEEDS.get(path.stem)
+    if extra and find_spec(extra) is None:
+        pytest.skip(f"{extra} is not installed")
+    monkeypatch.setenv("POLYFOLD_SMALL", "1")
+    monkeypatch.chdir(tmp_path)  # what an example writes
+    monkeypatch.setattr(plt, "show", lambda: None)
+    runpy.run_path(str(path))
+    assert plt.get_fignums()
+    plt.close("all")
