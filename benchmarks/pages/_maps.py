@@ -50,4 +50,7 @@ def _verdict(sets: dict[str, Any]) -> str:
     lost = listed((f"{n} ({gap:+.1f})" for n, gap in gaps.items() if gap < 0), "none")
     torn = listed((f"{n} ({gap:+.3f})" for n, gap in trust.items() if gap < -0.01), "none")
     reached = sum(gap >= 0 for gap in gaps.values())
-    return f"Accuracy at least that of the best of the three others on {reached} of {len(gaps)} sets; behind on: {lost}. Trustworthiness more than 0.01 below umap-learn's on: {torn}."
+    return (
+        f"Accuracy at least that of the best of the three others on {reached} of {len(gaps)} sets; behind on: {lost}. "
+        f"Trustworthiness more than 0.01 below umap-learn's on: {torn}."
+    )

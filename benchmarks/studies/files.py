@@ -54,7 +54,8 @@ def corrupted(data: Path, count: int = 1000, behind_the_checksum: bool = False) 
     models = [pf.ModularKernelPCA(2, 2, random_state=0), pf.KernelEmbedding(kernel="isomap"), network]
     executed: list[str] = []
     watching = [False]
-    # "exec" also reports imports, which are done before the first damaged file; numpy reads heads by compiling literals.
+    # "exec" also reports imports, which are done before the first damaged file;
+    # numpy reads heads by compiling literals.
     sys.addaudithook(lambda event, _: executed.append(event) if watching[0] and event.startswith(FORBIDDEN) else None)
     refused, loaded, other, slowest = 0, 0, [], 0.0
     with tempfile.TemporaryDirectory() as folder:

@@ -150,7 +150,7 @@ def test_a_number_that_is_a_guess_is_called_one():
 
 
 def test_noise_is_what_shares_least_and_none_by_default():
-    X, y = make_blobs(300, n_features=8, centers=3, random_state=0)
+    X, _ = make_blobs(300, n_features=8, centers=3, random_state=0)
     rng = np.random.default_rng(0)
     X = np.vstack([X, rng.uniform(X.min(axis=0), X.max(axis=0), (12, 8))])
     assert (BootstrapClustering(3, random_state=0).fit(X).labels_ >= 0).all()

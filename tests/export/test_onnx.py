@@ -189,7 +189,6 @@ def test_students_of_torch(digits):
         make_pipeline(MinMaxScaler(), pf.ModularKernelPCA(2, 2)),
         StandardScaler(),
     ],
-    ids=repr,
 )
 def test_what_has_no_formula_is_refused_with_what_has(blobs, model):
     model.fit(blobs, np.arange(90) % 3)
