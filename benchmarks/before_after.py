@@ -89,7 +89,9 @@ def bootstrap() -> dict[str, float]:
         runs = []
         for seed in (0, 1):
             X, y = images(5000, seed)
-            network = pf.MultilayerBootstrapNetwork(10, neighbors=mode, random_state=seed, n_jobs=2)
+            network = pf.MultilayerBootstrapNetwork(
+                10, n_clusterings=400, feature_fraction=0.5, neighbors=mode, random_state=seed, n_jobs=2
+            )
             model = pf.BootstrapClustering(10, network=network, random_state=seed)
             seconds = best_of(lambda model=model, X=X: model.fit(X), 1)
             runs.append((seconds, 100 * nmi(y, model.labels_), 100 * clustering_accuracy(y, model.labels_)))

@@ -95,6 +95,7 @@ def best_of_fifty(Z: np.ndarray, c: int, seed: int) -> KMeans:
 
 def network(c: int, seed: int, **options: Any) -> pf.MultilayerBootstrapNetwork:
     """Recommended settings of the paper."""
+    options = {"feature_fraction": 0.5, "metric": "euclidean"} | options
     return pf.MultilayerBootstrapNetwork(c, n_classes=c, n_clusterings=V, random_state=seed, n_jobs=JOBS, **options)
 
 
