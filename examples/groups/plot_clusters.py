@@ -2,9 +2,10 @@
 Clusters, and how many there are
 ================================
 
-Groups of any shape, without a width to tune. The number of groups may be left open: it shows as a drop in the
-variances of the network's output.
+Groups of any shape, without a width to tune. The number of groups may be left open.
 """
+
+import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,7 +14,9 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.model_selection import train_test_split
 
 import polyfold as pf
+from polyfold.exceptions import GuessWarning
 from polyfold.metrics import clustering_accuracy, nmi
+from polyfold.report import ClusterNumberDisplay
 
 # %%
 # Two moons
@@ -59,11 +62,14 @@ print(
 # %%
 # How many?
 # ---------
-# Leave the number out. The variances of the output fall steeply behind the last group.
+# Leave the number out. Every number gets a score, and the agreement of two halves of the network says how sure it is;
+# a number that the data do not settle comes with a warning.
 
-found = pf.BootstrapClustering(n_init=n_init, random_state=0).fit(X)
-variances = found.network_.explained_variance_
-figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
-axis.bar(np.arange(1, len(variances) + 1), variances / variances.sum(), color="#0072B2")
-axis.set(xlabel="direction of the output", ylabel="share of variance", title=f"{found.n_clusters_} groups found")
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always", GuessWarning)
+    found = pf.BootstrapClustering(n_init=n_init, random_state=0).fit(X)
+for warning in told:
+    print(warning.message)
+print(f"{found.n_clusters_} groups found")
+ClusterNumberDisplay.from_estimator(found)
 plt.show()
