@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks._measure import measured
-from benchmarks.pages import _clusters, peers
+from benchmarks.pages import _clusters, _maps, _search, peers
 from benchmarks.pages._markdown import cells, table
-from benchmarks.pages._others import section
 
 SEED = {"acc": [50.0], "ari": [50.0], "cpu": [1.0], "megabytes": [1], "groups": [3]}
 
@@ -45,18 +44,27 @@ def test_the_summary_names_sets_far_below_k_means():
 
 
 @pytest.mark.parametrize(
-    ("warned", "silent"), [(["UserWarning: n_clusters is a guess"], "none"), (["DataConversionWarning: rows"], "iris")]
+    ("warned", "silent"), [(["GuessWarning: n_clusters"], "none"), (["ScaleWarning: rows"], "iris")]
 )
 def test_a_wrong_number_without_a_warning_is_said(warned, silent):
     text = _clusters.numbers(runs(60.0, 50.0, 50.0, warned), {"iris": 5})
     assert f"wrong without a warning: {silent}." in text
 
 
-def test_other_studies_have_room():
-    figures = {"images": {"usps_11000": {"A": {"recall": [0.5, 0.7], "cpu": 3}, "B": {"recall": 0.5}}}, "odd": [1]}
-    text = section("Maps", {"study": "maps", "figures": figures})
-    assert "| usps_11000 * | **0.600** | 0.500 |" in text
-    assert "results/maps.json`: odd." in text
+def test_maps_that_are_behind_are_named():
+    scores = {"accuracy": 90.0, "trustworthiness": 0.95, "cpu": 2.0}
+    behind = {**scores, "accuracy": 89.5, "trustworthiness": 0.93, "cpu": 5.0}
+    text = _maps.section({"usps_11000": {"rows": 5, "umap": scores, "ours": behind}, "summary": {"sets": 1}})
+    assert "| usps_11000 | 1.00 | 2.50 |" in text
+    assert "on 0 of 1 sets; behind on: usps_11000 (-0.5)" in text
+    assert "below umap-learn's on: usps_11000 (-0.020)" in text
+
+
+def test_levels_at_which_search_is_slower_are_named():
+    point = {"recall": 95.0, "precision": 80.0}
+    row = {"HNSW M": 16, "query ratio": 1.2, "build ratio": 0.4, "ours": point, "HNSW": point}
+    text = _search.section({"target": {"rows": [{"level": "recall 95 %", **row}]}})
+    assert "Slower to answer than HNSW at: recall 95 %, M = 16 (1.20)" in text
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")

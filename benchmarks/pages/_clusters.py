@@ -150,7 +150,9 @@ def is_near(runs: Runs, name: str, classes: int) -> bool:
 
 def guessed(runs: Runs, name: str) -> bool:
     """Whether most seeds warned that the number is a guess."""
-    said = [any("n_clusters" in message for message in seed) for seed in runs[name][AUTO].get("warnings", [])]
+    said = [
+        any(message.startswith("GuessWarning") for message in seed) for seed in runs[name][AUTO].get("warnings", [])
+    ]
     return bool(said) and float(np.mean(said)) > 0.5
 
 

@@ -26,6 +26,8 @@ def draw(folder: Path) -> None:
     few = results("coordinates").get("figures", {})
     if "classes" in few:
         _save(errors(few["classes"]), folder / "peers-coordinates.png")
+    if "curves" in (found := results("search").get("figures", {})):
+        _save(search(found["curves"]), folder / "peers-search.png")
 
 
 def clusters(runs: dict[str, Any]) -> Any:
@@ -58,6 +60,22 @@ def errors(figures: dict[str, Any]) -> Any:
         axis.spines[["top", "right"]].set_visible(False)
     axes[0][0].set_ylabel("error of 10-NN, %")
     axes[0][-1].legend(frameon=False, fontsize=7)
+    return figure
+
+
+def search(curves: dict[str, Any]) -> Any:
+    """Query time against recall, one line an index."""
+    figure, axis = plt.subplots(figsize=(6.4, 4))
+    for name, method in curves["methods"].items():
+        points = sorted(method["points"], key=lambda point: point["recall"])
+        times = [1000 * point["s"] / curves["queries"] for point in points]
+        style = "--" if name.startswith("FAISS") else "-"
+        axis.plot([p["recall"] for p in points], times, style, marker="o", markersize=3, label=name)
+    axis.set_xlabel("recall of the 10 nearest, %")
+    axis.set_ylabel("ms a query")
+    axis.set_yscale("log")
+    axis.legend(frameon=False, fontsize=8)
+    axis.spines[["top", "right"]].set_visible(False)
     return figure
 
 

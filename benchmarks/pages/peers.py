@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._record import RESULTS
-from benchmarks.pages import _clusters, _coordinates
+from benchmarks.pages import _clusters, _coordinates, _maps, _search
 from benchmarks.pages._markdown import results
-from benchmarks.pages._others import section
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -62,7 +61,7 @@ def page(folder: Path = RESULTS) -> str:
     if few:
         parts += coordinates(few["figures"])
     others = {name: found for name in OTHERS if (found := results(name, folder))}
-    parts += [section(OTHERS[name], found) for name, found in others.items()]
+    parts += [OTHERS[name](found["figures"]) for name, found in others.items()]
     parts.append(provenance({"peers": peers, "coordinates": few, **others}))
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
@@ -109,7 +108,7 @@ def provenance(studies: dict[str, dict[str, Any]]) -> str:
 
 
 # Studies with a section of their own; one that was not run has none.
-OTHERS = {"maps": "Maps", "search": "Retrieval"}
+OTHERS = {"maps": _maps.section, "search": _search.section}
 
 
 def main() -> None:

@@ -1,0 +1,56 @@
+"""Section on maps in two dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.labelled import is_held_out
+from benchmarks.pages._markdown import cells, listed, table
+
+TEXT = """## Maps
+
+Two dimensions, at most 5,000 rows, defaults everywhere, one seed. *ours* is `BootstrapMap()`, the others of ours have
+another layout. Accuracy: leave-one-out, of 10 nearest neighbours in the map; trustworthiness: of the 15 nearest, on the
+input; time: processor seconds over those of umap-learn on the same set."""
+SCORES = {"accuracy": ("Accuracy, %", 1), "trustworthiness": ("Trustworthiness", 3)}
+OTHERS = ("umap", "tsne", "pacmap")
+
+
+def section(figures: dict[str, Any]) -> str:
+    """Tables of both scores and of time, and where the default map is behind."""
+    sets = {name: found for name, found in figures.items() if "ours" in found}
+    blocks = [f"### {title}\n\n{_by_set(sets, score, digits)}" for score, (title, digits) in SCORES.items()]
+    for found in sets.values():
+        for method in _methods(found):
+            found[method]["time"] = found[method]["cpu"] / found["umap"]["cpu"]
+    blocks.append(f"### Time over umap-learn's\n\n{_by_set(sets, 'time', 2, best=None)}")
+    return "\n\n".join([TEXT, *blocks, _verdict(sets)])
+
+
+def _methods(found: dict[str, Any]) -> list[str]:
+    return [name for name, scores in found.items() if isinstance(scores, dict)]
+
+
+def _by_set(sets: dict[str, Any], score: str, digits: int, best: str | None = "highest") -> str:
+    methods = list(dict.fromkeys(method for found in sets.values() for method in _methods(found)))
+
+    def line(name: str) -> list[str]:
+        values = [sets[name][m][score] if m in sets[name] else None for m in methods]
+        return [name, *cells(values, digits, best)]
+
+    held = [name for name in sets if is_held_out(name)]
+    divider = [["*held out:*", *[""] * len(methods)]] if held else []
+    return table(["", *methods], [*(line(n) for n in sets if n not in held), *divider, *map(line, held)])
+
+
+def _verdict(sets: dict[str, Any]) -> str:
+    """Say where the default map is less accurate than the best of the others, or trusted less than umap-learn's."""
+    gaps = {n: f["ours"]["accuracy"] - max(f[m]["accuracy"] for m in OTHERS if m in f) for n, f in sets.items()}
+    trust = {n: f["ours"]["trustworthiness"] - f["umap"]["trustworthiness"] for n, f in sets.items()}
+    lost = listed((f"{n} ({gap:+.1f})" for n, gap in gaps.items() if gap < 0), "none")
+    torn = listed((f"{n} ({gap:+.3f})" for n, gap in trust.items() if gap < -0.01), "none")
+    reached = sum(gap >= 0 for gap in gaps.values())
+    return (
+        f"Accuracy at least that of the best of the three others on {reached} of {len(gaps)} sets; behind on: {lost}. "
+        f"Trustworthiness more than 0.01 below umap-learn's on: {torn}."
+    )
