@@ -6,11 +6,12 @@ the data is taken: every layer takes away some of what tells points of a group a
 agree equally well the smallest: its clusterings differ most.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
@@ -92,7 +93,7 @@ def sample_rows(n: int, most: int, seed: int) -> np.ndarray:
     return np.sort(np.random.default_rng([seed, 2**31 + 2]).choice(n, most, replace=False))
 
 
-def agree(left: Iterable[int], right: Iterable[int]) -> float:
+def agree(left: ArrayLike, right: ArrayLike) -> float:
     """Return the adjusted Rand index, zero where all points are one group: to find nothing twice is no agreement."""
     if len(np.unique(left)) < 2 or len(np.unique(right)) < 2:
         return 0.0

@@ -84,12 +84,13 @@ def _leading(
     """Eigenpairs, rising, of the subspace to which the leading ones have converged."""
     rng = np.random.default_rng(seed)
     Q = np.linalg.qr(rng.standard_normal((n, min(count + OVERSAMPLING, n))))[0]
-    before = np.zeros(count)
-    for _ in range(MOST_STEPS):
+    before = np.full(count, np.inf)
+    for step in range(1, MOST_STEPS + 1):
         Y = multiply(Q)
         values, rotation = np.linalg.eigh(Q.T @ Y)
         leading = values[::-1][:count]
-        if np.abs(leading - before).max() <= TOLERANCE * max(1.0 - leading[-1], TOLERANCE):
-            break
+        moved = np.abs(leading - before).max()
+        if moved <= TOLERANCE * max(1.0 - leading[-1], TOLERANCE) or step == MOST_STEPS:
+            return values, Q @ rotation
         before, Q = leading, np.linalg.qr(Y @ rotation)[0]
-    return values, Q @ rotation
+    raise AssertionError("the last step returns")

@@ -52,7 +52,8 @@ class Prepared:
             if len(X) > FEW_EXACT:
                 return None
             codes = [_nearest_of_all(bottom.X, row, self.draws[0]) for row in X]
-            return None if any(c is None for c in codes) else np.stack(codes, axis=1)
+            found = [c for c in codes if c is not None]
+            return np.stack(found, axis=1) if len(found) == len(codes) else None
         out = self._walk(X, neighbors)
         for v in np.flatnonzero((out < 0).any(axis=1)):
             missing = np.flatnonzero(out[v] < 0)

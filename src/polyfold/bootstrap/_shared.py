@@ -223,7 +223,7 @@ def _match_shared(points, starts, lists, owned, clusterings, positions, masks, b
                 v = np.int64(clusterings[e])
                 count = np.int64(0)
                 for w in range(width):
-                    count += popcount(bits[j, 1 + w] & masks[v, w])
+                    count += popcount(bits[j, 1 + w] & masks[v, w])  # pyright: ignore[reportCallIssue]  (a numba intrinsic)
                 best[v] = max(best[v], (count << 32) | (LOW - np.int64(positions[e])))
         for v in range(len(best)):
             out[p, v] = LOW - (best[v] & LOW)

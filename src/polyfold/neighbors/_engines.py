@@ -177,7 +177,7 @@ class _PyNNDescent:
         """Return distances and indices of the `k` nearest rows, shape (n, k)."""
         rows = self.frame.apply(X)
         rows = sp.csr_matrix(rows, dtype=np.float32) if sp.issparse(rows) else rows.astype(np.float32, copy=False)
-        self.index.n_jobs = min(n_threads(), numba.config.NUMBA_NUM_THREADS)
+        self.index.n_jobs = min(n_threads(), numba.config.NUMBA_NUM_THREADS)  # pyright: ignore[reportPrivateImportUsage]
         indices, distances = self.index.query(rows, k=k)
         distances = distances.astype(np.float64)
         left = np.flatnonzero((indices < 0).any(axis=1) | ~np.isfinite(distances).all(axis=1))
