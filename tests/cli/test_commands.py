@@ -222,8 +222,8 @@ def test_neighbours_are_found(call, shared):
 
 
 def test_clusters_are_found_and_kept(call):
-    words = "--set network__n_clusterings=30 --set n_init=2"
-    figures = call(f"cluster :iris.csv --drop species -n 3 {words} --save c.polyfold -o groups.csv --json")
+    words = "--set n_init=2"
+    figures = call(f"cluster :iris.csv --drop species,site -n 3 {words} --save c.polyfold -o groups.csv --json")
     assert figures["clusters"] == 3
     call("cluster :iris.csv --with c.polyfold -o again.npy")
     assert len(np.load("again.npy")) == 150

@@ -214,4 +214,6 @@ def _model_path(output: str) -> Path:
     path = Path(output)
     if not path.parent.is_dir() or path.is_dir():
         raise ValueError(f"the model must go to a file in a folder that is there, got {output!r}.")
+    if path.suffix.lower() in SUFFIXES:
+        raise ValueError(f"the model must not go to a file of data, got {output!r}; end its name in .polyfold.")
     return path

@@ -30,6 +30,8 @@ def check_output(path: str | Path, kinds: tuple[str, ...] = SUFFIXES) -> Path:
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """Give a path beside `path` to write to, a file or a folder, and put it there at the end, or nothing."""
+    if path.is_dir() and path.suffix.lower() != ".zarr" and any(path.iterdir()):
+        raise ValueError(f"--output must be a new or an empty folder, got {str(path)!r}, which holds files.")
     temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}.part{path.suffix}")
     try:
         yield temporary
