@@ -193,10 +193,10 @@ def _costs(
 ) -> dict[str, float]:
     """Return about how many seconds every layer takes."""
     n, d = shape
-    exact = 1e-11 * V * n * sizes[0] * fraction * d
+    exact = 1.2e-11 * V * n * sizes[0] * fraction * d
     lists = 1e-8 * V * n * fraction * d + searches * 2e-8 * n * n
     first = lists if getattr(bottom, "n_candidates", 0) else exact
-    upper = 2.5e-9 * V * V * n
+    upper = 2.5e-9 * V * (V + 50) * n
     return {f"layer {i + 1}/{len(sizes)}": upper if i else first for i in range(len(sizes))}
 
 
