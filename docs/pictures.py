@@ -14,7 +14,6 @@ HERE = Path(__file__).parent
 PICTURES = {
     "overview": ("start/plot_overview", 1),
     "modular": ("modules/plot_search", 1),
-    "search": ("modules/plot_search", 2),
     "bootstrap": ("groups/plot_layers", 1),
     "nonredundant": ("axes/plot_roll", 1),
     "datasets": ("start/plot_generators", 1),
