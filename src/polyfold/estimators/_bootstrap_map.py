@@ -165,7 +165,10 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def _start(self, n: int) -> tuple[Any, NDArray]:
         """Eigenmaps of the network's graph, with more neighbours until it is connected; else principal components."""
         k = min(EIGEN_NEIGHBORS, n - 1)
-        while self._has_news() and n > 2 and k < min(n, 16 * EIGEN_NEIGHBORS):
+        copies = distinct_rows(_code_rows(self.network_.network_.codes))
+        # A few places span no eigenmaps: the walk between them is a matter of rounding.
+        places = n if copies is None else len(copies[0])
+        while self._has_news() and places > self.n_components + 1 and k < min(n, 16 * EIGEN_NEIGHBORS):
             distances, indices = self.network_.kneighbors(n_neighbors=k, layer=self.layer)
             near = Neighborhoods(distances, indices, _CodeSearch(self.network_, self.layer))
             spectrum = eigenmaps(near, self.n_components)
