@@ -39,7 +39,12 @@ def fit_stacks(
 
     Parameters
     ----------
-    X, bottom, sizes, seed, n_jobs, **options
+    X : (n, d) dense or CSR
+    bottom : Bottom
+    sizes : list of int
+    seed : int
+    n_jobs : int
+    options : dict
         As in `fit_network`.
     checkpoint : callable
         Where the layers of a stack, given by its number, are stored; of None, what all of them share.

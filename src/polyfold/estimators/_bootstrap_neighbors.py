@@ -57,9 +57,9 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
     >>> from sklearn.datasets import make_blobs
     >>> from sklearn.pipeline import make_pipeline
     >>> X, _ = make_blobs(150, n_features=8, centers=3, random_state=0)
-    >>> network = pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=50, random_state=0)
+    >>> network = pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=50, feature_fraction=0.5, random_state=0)
     >>> near = pf.BootstrapNeighborsTransformer(10, network=network)
-    >>> labels = make_pipeline(near, DBSCAN(eps=0.6, metric="precomputed")).fit_predict(X)
+    >>> labels = make_pipeline(near, DBSCAN(eps=0.8, metric="precomputed")).fit_predict(X)
     >>> len(set(labels))
     3
     """

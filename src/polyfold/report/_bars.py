@@ -35,7 +35,7 @@ class RedundancyDisplay(Display):
     >>> import numpy as np, polyfold as pf
     >>> t, u = np.random.RandomState(0).uniform(-1, 1, (2, 300))
     >>> display = pf.report.RedundancyDisplay.from_representation(np.column_stack([t, t**2, u]))
-    >>> [round(bar.get_width(), 1) for bar in display.ax_.patches]
+    >>> [float(round(bar.get_width(), 1)) for bar in display.ax_.patches]
     [1.0, 0.0, 1.0]
     """
 
