@@ -43,7 +43,7 @@ plt.show()
 # What is news in every coordinate
 # --------------------------------
 
-axes = pf.NonRedundantEmbedding(4, random_state=0).fit(X)
+axes = pf.NonRedundantEmbedding(4, n_neighbors=25, random_state=0).fit(X)
 RedundancyDisplay.from_estimator(axes, X)
 plt.show()
 
