@@ -148,7 +148,15 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         n = _num_samples(X)
         wanted = self._wanted(n) if n > 1 else None  # a single row is refused by the network
         with using_threads(self.n_jobs):
-            phase = phases({"network": 1.0, "number": 0.0 if wanted else 0.2, "directions": 0.1, "k-means": 0.05})
+            # Number and layer are chosen on a sample: what they cost hardly grows with the rows.
+            choice = 600.0 + 0.05 * n
+            costs = {
+                "network": float(n),
+                "number": 0.0 if wanted else choice,
+                "directions": choice,
+                "k-means": 0.05 * n,
+            }
+            phase = phases(costs)
             with phase("network"):
                 self.network_ = self._network(n, wanted, rng).fit(X, **options)
             seed = draw_seed(rng)
