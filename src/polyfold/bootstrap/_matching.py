@@ -32,6 +32,11 @@ def code_dtype(n_codes: int) -> type[np.unsignedinteger]:
     return np.uint16 if n_codes <= 2**16 else np.uint32
 
 
+def two_bytes(codes: np.ndarray) -> np.ndarray:
+    """Codes of one byte as two: kernels for which that costs little are compiled for one kind of code."""
+    return codes.astype(np.uint16) if codes.dtype == np.uint8 else codes
+
+
 def prefers_lanes(n_points: int, n_centers: int, n_codes: int) -> bool:
     """Whether comparing bytes with every centre is cheaper than building and reading lists.
 
@@ -82,13 +87,15 @@ def match(
         lanes = prefers_lanes(n, k, n_codes)
     if lanes:
         out = np.empty(n, dtype=code_dtype(k))
-        width = min(n, LANES)
-        tile, counts = np.zeros((len(chosen), width), codes.dtype), np.empty((2, width), counter)
-        _match_lanes(codes, chosen, np.ascontiguousarray(centers.T), tile, counts, np.empty(width, out.dtype), out)
+        width, rows = min(n, LANES), -(-len(chosen) // 4) * 4
+        tile, counts = np.zeros((rows, width), codes.dtype), np.empty((2, width), counter)
+        # Rows beyond the chosen ones never agree: 0 in the tile, 1 here.
+        padded = np.ones((k, rows), dtype=centers.dtype)
+        padded[:, : len(chosen)] = centers.T
+        _match_lanes(codes, chosen, padded, tile, counts, np.empty(width, out.dtype), out)
         return out
     if codes.dtype == np.uint8:
-        # Two bytes for every list: one kind of code is compiled.
-        codes, chosen = codes[chosen].astype(np.uint16), np.arange(len(chosen), dtype=chosen.dtype)
+        codes, chosen = two_bytes(codes[chosen]), np.arange(len(chosen), dtype=chosen.dtype)
     slots = np.full((len(chosen), n_codes, 2), k, dtype=np.uint16 if k < 2**16 else np.uint32)
     following = np.empty((len(chosen), k), dtype=slots.dtype)
     out = np.empty(n, dtype=slots.dtype)
@@ -111,7 +118,7 @@ def shared_centers(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     (n, m) int32
     """
     out = np.zeros((left.shape[1], right.shape[1]), dtype=np.int32)
-    _count_pairs(np.ascontiguousarray(left.T), right, out)
+    _count_pairs(np.ascontiguousarray(two_bytes(left).T), two_bytes(right), out)
     return out
 
 
@@ -119,11 +126,10 @@ def shared_centers(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 # the compilation.
 @njit(cache=True, nogil=True)
 def _match_lanes(codes, chosen, centers, tile, counts, winner, out):
-    n, u_count, width = len(out), len(chosen), len(winner)
-    whole = u_count // 4 * 4
+    n, width = len(out), len(winner)
     for start in range(0, n, width):
         size = min(n - start, width)
-        for u in range(u_count):
+        for u in range(len(chosen)):
             for p in range(size):
                 tile[u, p] = codes[chosen[u], start + p]
         for p in range(width):
@@ -133,7 +139,7 @@ def _match_lanes(codes, chosen, centers, tile, counts, winner, out):
             for p in range(width):
                 counts[0, p] = 0
             # Four rows at a time, so that the counts are read and written a quarter as often.
-            for u in range(0, whole, 4):
+            for u in range(0, len(tile), 4):
                 a, b, c, d = centers[j, u], centers[j, u + 1], centers[j, u + 2], centers[j, u + 3]
                 for p in range(width):
                     counts[0, p] += (
@@ -142,10 +148,6 @@ def _match_lanes(codes, chosen, centers, tile, counts, winner, out):
                         + np.uint8(tile[u + 2, p] == c)
                         + np.uint8(tile[u + 3, p] == d)
                     )
-            for u in range(whole, u_count):
-                a = centers[j, u]
-                for p in range(width):
-                    counts[0, p] += np.uint8(tile[u, p] == a)
             for p in range(width):
                 better = counts[0, p] > counts[1, p]
                 counts[1, p] = counts[0, p] if better else counts[1, p]
@@ -181,7 +183,7 @@ def _match_lists(codes, chosen, centers, slots, following, counts, waiting, out)
             out[start + p] = _first_maximum(counts, p * stride, p * stride + k) - p * stride
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _count_lists(codes, row, start, size, slots, following, u, k, counts, waiting):
     """Add one agreement for every centre on the list of every point's code.
 
@@ -210,7 +212,7 @@ def _count_lists(codes, row, start, size, slots, following, u, k, counts, waitin
         left = still
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _first_maximum(counts, begin, end):
     """Place of the first largest of some counts; the maximum of a chunk is found in vector registers."""
     best, where = counts[begin], begin

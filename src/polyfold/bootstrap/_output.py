@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from polyfold._running import threaded
-from polyfold.bootstrap._matching import shared_centers
+from polyfold.bootstrap._matching import shared_centers, two_bytes
 
 DENSE_POINTS = 1000
 OVERSAMPLING = 10
@@ -77,7 +77,7 @@ def fit_output(codes: np.ndarray, n_centers: int, n_components: int, *, seed: in
 
 def gather(codes: np.ndarray, rows: np.ndarray, n_centers: int, n_jobs: int = 1) -> np.ndarray:
     """Sum, for every point, the rows that its codes point at: one-of-k times (V·k, p), (n, p)."""
-    out = np.zeros((codes.shape[1], rows.shape[1]))
+    codes, out = two_bytes(codes), np.zeros((codes.shape[1], rows.shape[1]))
 
     def fill(start: int) -> None:
         _gather(codes[:, start : start + BLOCK], rows, n_centers, out[start : start + BLOCK])
@@ -89,7 +89,7 @@ def gather(codes: np.ndarray, rows: np.ndarray, n_centers: int, n_jobs: int = 1)
 
 def scatter(codes: np.ndarray, points: np.ndarray, n_centers: int, n_jobs: int = 1) -> np.ndarray:
     """Add the row of every point to the rows its codes point at: one-of-k transposed times (n, p), (V·k, p)."""
-    out = np.zeros((len(codes) * n_centers, points.shape[1]))
+    codes, out = two_bytes(codes), np.zeros((len(codes) * n_centers, points.shape[1]))
 
     def fill(v: int) -> None:
         _scatter(codes[v], points, out[v * n_centers : (v + 1) * n_centers])

@@ -6,6 +6,8 @@ from numba import njit
 from polyfold.neighbors import unit_rows
 
 REASSOCIATE = {"reassoc", "contract"}
+# Rows compared in full at a time.
+COPIES = 4096
 
 
 def take(X: np.ndarray, rows: np.ndarray | slice, columns: np.ndarray, *, unit: bool = False) -> np.ndarray:
@@ -28,10 +30,14 @@ def first_equal(rows: np.ndarray) -> np.ndarray:
     bits = rows if rows.dtype == np.uint8 else (rows + 0.0).view(f"u{rows.itemsize}")
     _hash_rows(bits, weights, hashes)
     out = np.arange(k, dtype=np.int32)
-    order = np.argsort(hashes, kind="stable")
-    same = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
-    if len(same):
-        _merge_equal(rows, hashes, order, out)
+    _, first, run = np.unique(hashes, return_index=True, return_inverse=True)
+    copies = np.flatnonzero(first[run] != out)
+    for start in range(0, len(copies), COPIES):
+        some = copies[start : start + COPIES]
+        equal = (rows[some] == rows[first[run[some]]]).all(axis=1)
+        out[some[equal]] = first[run[some[equal]]]
+        for i in some[~equal]:  # another row with the same hash: all before it are compared
+            out[i] = np.flatnonzero((rows[: i + 1] == rows[i]).all(axis=1))[0]
     return out
 
 
@@ -51,19 +57,6 @@ def _hash_rows(bits, weights, out):
             # Short numbers leave the low bits of doubles empty, and a product passes bits only upwards.
             total += (np.uint64(bits[i, j]) ^ (np.uint64(bits[i, j]) >> np.uint64(32))) * weights[j]
         out[i] = total
-
-
-@njit(cache=True, nogil=True)
-def _merge_equal(rows, hashes, order, out):
-    for s in range(1, len(order)):
-        i = order[s]
-        t = s - 1
-        # Equal hashes are neighbours in `order`, lowest index first within a run.
-        while t >= 0 and hashes[order[t]] == hashes[i]:
-            if np.all(rows[order[t]] == rows[i]):
-                out[i] = out[order[t]]
-                break
-            t -= 1
 
 
 @njit(cache=True, nogil=True, fastmath=REASSOCIATE)
