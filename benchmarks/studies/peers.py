@@ -141,8 +141,9 @@ def add(runs: Runs, name: str, method: str, figures: dict[str, Any]) -> None:
 
 
 def library() -> str:
-    """Last commit that changed the library."""
-    command = ["git", "log", "-1", "--format=%h", "--", "src"]
+    """Last commit that changed what a clustering is made of."""
+    parts = ("bootstrap", "neighbors", "estimators/_bootstrap.py", "estimators/_bootstrap_clustering.py")
+    command = ["git", "log", "-1", "--format=%h", "--", *(f"src/polyfold/{part}" for part in parts)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 

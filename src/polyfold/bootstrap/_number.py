@@ -23,8 +23,10 @@ from polyfold.bootstrap._stacks import halves
 
 # Most centres per group in a layer that judges a number; more tell its parts apart.
 MOST_CENTERS = 8
-# Below this agreement, or with a rival this close, a number is a guess.
-SURE, RIVAL = 0.9, 0.9
+# Of numbers that say this share of what the best one says, the smallest is taken.
+SIMPLER = 0.95
+# Below this agreement, or with a rival this close in score or in agreement, a number is a guess.
+SURE, RIVAL, ALIKE = 0.9, 0.9, 0.02
 PENALTY = 2.0
 
 
@@ -66,11 +68,13 @@ def number_scores(
 
 
 def most_reproduced(scores: dict[int, tuple[float, float]]) -> tuple[int, bool]:
-    """Return the number with the best score, and whether it stands out."""
-    number = max(scores, key=lambda count: scores[count])
+    """Return the smallest number whose score is near the best, and whether it stands out."""
+    best = max(score for score, _ in scores.values())
+    number = min(count for count, (score, _) in scores.items() if score >= best - (1.0 - SIMPLER) * abs(best))
     best, agreement = scores[number]
-    rivals = [score for count, (score, _) in scores.items() if abs(count - number) > 1]
-    return number, agreement >= SURE and max(rivals, default=0.0) < RIVAL * best
+    rivals = [scores[count] for count in scores if abs(count - number) > 1]
+    close = any(score >= RIVAL * best or again >= agreement - ALIKE for score, again in rivals)
+    return number, agreement >= SURE and best > 0 and not close
 
 
 def reproduced(left: np.ndarray, right: np.ndarray) -> float:
