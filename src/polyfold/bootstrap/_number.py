@@ -25,8 +25,8 @@ from polyfold.bootstrap._stacks import halves
 MOST_CENTERS = 8
 # Of numbers that say this share of what the best one says, the smallest is taken.
 SIMPLER = 0.95
-# Below this agreement, or with a rival this close in score or in agreement, a number is a guess.
-SURE, RIVAL, ALIKE = 0.9, 0.9, 0.02
+# Below this agreement, or with a rival this close, a number is a guess.
+SURE, RIVAL = 0.95, 0.9
 PENALTY = 2.0
 
 
@@ -72,9 +72,8 @@ def most_reproduced(scores: dict[int, tuple[float, float]]) -> tuple[int, bool]:
     best = max(score for score, _ in scores.values())
     number = min(count for count, (score, _) in scores.items() if score >= best - (1.0 - SIMPLER) * abs(best))
     best, agreement = scores[number]
-    rivals = [scores[count] for count in scores if abs(count - number) > 1]
-    close = any(score >= RIVAL * best or again >= agreement - ALIKE for score, again in rivals)
-    return number, agreement >= SURE and best > 0 and not close
+    rivals = [score for count, (score, _) in scores.items() if abs(count - number) > 1]
+    return number, agreement >= SURE and max(rivals, default=0.0) < RIVAL * best
 
 
 def reproduced(left: np.ndarray, right: np.ndarray) -> float:
