@@ -230,7 +230,9 @@ MODULAR = [
 def _bootstrap(label: str, **changes: Any) -> Entry:
     exempt = {**_OWN_CENTRE, **changes.pop("exempt", {})}
     takes = changes.pop("takes", "rows")
-    model = pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, random_state=0).set_params(**changes)
+    model = pf.MultilayerBootstrapNetwork(
+        2, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0
+    ).set_params(**changes)
     return Entry(f"MultilayerBootstrapNetwork-{label}", model, takes=takes, minimum=5, exempt=exempt)
 
 
@@ -299,7 +301,9 @@ ENSEMBLES = [
         "BootstrapClustering",
         pf.BootstrapClustering(
             3,
-            network=pf.MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, random_state=0),
+            network=pf.MultilayerBootstrapNetwork(
+                3, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0
+            ),
             n_init=2,
             random_state=0,
         ),
@@ -309,7 +313,7 @@ ENSEMBLES = [
     Entry(
         "BootstrapMap",
         pf.BootstrapMap(
-            network=pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=20, random_state=0),
+            network=pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0),
             layout="spectral",
             random_state=0,
         ),
@@ -319,7 +323,10 @@ ENSEMBLES = [
     Entry(
         "BootstrapNeighborsTransformer",
         pf.BootstrapNeighborsTransformer(
-            2, network=pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, random_state=0)
+            2,
+            network=pf.MultilayerBootstrapNetwork(
+                2, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0
+            ),
         ),
         minimum=5,
         exempt={**_OWN_CENTRE, "table": "a sparse graph does not fit into a data frame"},

@@ -42,7 +42,7 @@ def test_every_graph_kernel_has_the_parameter_or_a_network_that_has():
 def test_networks_take_graphs(network_of):
     X = np.array(sheet())
     graph = kneighbors_graph(X, MOST, mode="distance")
-    network = pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, random_state=0)
+    network = pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0)
     wrap = {
         "MultilayerBootstrapNetwork": lambda network: network,
         "BootstrapClustering": lambda network: pf.BootstrapClustering(3, network=network, n_init=2, random_state=0),
@@ -77,7 +77,7 @@ def test_new_points_and_graphs_are_told_apart():
 def test_the_network_is_a_notion_of_near_for_every_principle():
     X = np.array(sheet())
     near = pf.BootstrapNeighborsTransformer(
-        network=pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=20, random_state=0)
+        network=pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0)
     )
     with documented_warnings():
         for make in PRINCIPLES:

@@ -26,7 +26,7 @@ def blobs():
 
 
 def small_network():
-    return MultilayerBootstrapNetwork(3, n_classes=4, n_clusterings=30, random_state=0)
+    return MultilayerBootstrapNetwork(3, n_classes=4, n_clusterings=30, feature_fraction=0.5, random_state=0)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,9 @@ def test_values_whose_squares_overflow_are_refused(blobs):
 
 def test_a_precomputed_teacher_is_split_by_rows_and_columns(blobs):
     X, y = blobs
-    teacher = MultilayerBootstrapNetwork(3, n_classes=4, n_clusterings=60, metric="precomputed", random_state=0)
+    teacher = MultilayerBootstrapNetwork(
+        3, n_classes=4, n_clusterings=60, feature_fraction=0.5, metric="precomputed", random_state=0
+    )
     model = make_pipeline(Compressed(teacher, student=Ridge(), random_state=0), KNeighborsClassifier())
     assert cross_val_score(model, pairwise_distances(X), y, cv=3).min() > 0.8
 

@@ -20,7 +20,9 @@ from polyfold.exceptions import DegenerateDataWarning
 
 
 def small(**options):
-    return MultilayerBootstrapNetwork(**{"n_classes": 3, "n_clusterings": 40, "random_state": 0, **options})
+    return MultilayerBootstrapNetwork(
+        **{"n_classes": 3, "n_clusterings": 40, "feature_fraction": 0.5, "random_state": 0, **options}
+    )
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from polyfold import BootstrapClustering, MultilayerBootstrapNetwork
 from polyfold.exceptions import GuessWarning, ScaleWarning
 
-SMALL = MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, random_state=0)
+SMALL = MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0)
 
 
 def test_default_network_follows_the_number_of_clusters():

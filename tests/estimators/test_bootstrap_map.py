@@ -13,7 +13,7 @@ from polyfold.exceptions import MissingExtraError
 
 X, Y = make_blobs(160, n_features=6, centers=3, cluster_std=1.5, random_state=1)
 NEW = X[::7] + 0.05
-NETWORK = pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=40, random_state=0)
+NETWORK = pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=40, feature_fraction=0.5, random_state=0)
 
 
 def new_map(layout, **changes):

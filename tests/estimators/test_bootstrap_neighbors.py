@@ -21,12 +21,12 @@ NEW = X[::7] + 0.05
 
 @pytest.fixture(scope="module")
 def network():
-    return pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=40, random_state=0).fit(X)
+    return pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=40, feature_fraction=0.5, random_state=0).fit(X)
 
 
 @pytest.fixture(scope="module")
 def near():
-    network = pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=40, random_state=0)
+    network = pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=40, feature_fraction=0.5, random_state=0)
     return pf.BootstrapNeighborsTransformer(12, network=network).fit(X)
 
 

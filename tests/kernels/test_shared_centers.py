@@ -15,7 +15,9 @@ def iris():
 def test_the_kernel_is_the_share_of_equal_codes(iris):
     X = iris
     kernel = SharedCenters(n_classes=3, n_clusterings=40, random_state=0).resolve(X)
-    codes = MultilayerBootstrapNetwork(n_classes=3, n_clusterings=40, random_state=0).fit(X).codes()
+    codes = (
+        MultilayerBootstrapNetwork(n_classes=3, n_clusterings=40, feature_fraction=0.5, random_state=0).fit(X).codes()
+    )
     K = kernel(X, X)
     np.testing.assert_allclose(K, (codes[:, None] == codes).mean(axis=2))
     assert np.linalg.eigvalsh(K).min() > -1e-10
@@ -80,7 +82,7 @@ def test_other_solvers_run_on_it(iris):
     X = iris
     kernel = SharedCenters(n_classes=3, n_clusterings=40)
     embedding = KernelEmbedding(2, kernel=kernel, feature_map="exact", random_state=0).fit(X)
-    network = MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=40, random_state=0).fit(X)
+    network = MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=40, feature_fraction=0.5, random_state=0).fit(X)
     Z = embedding.transform(X)
     np.testing.assert_allclose(Z @ Z.T, network.embedding_ @ network.embedding_.T, atol=1e-6)
     modules = ModularKernelPCA(3, 2, kernel=kernel, rank=50, random_state=0).fit(X)

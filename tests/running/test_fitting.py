@@ -39,7 +39,7 @@ def some_rows(rng):
 
 
 def clustering(**options):
-    network = pf.MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, random_state=0)
+    network = pf.MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0)
     return pf.BootstrapClustering(3, network=network, n_init=2, random_state=0, **options)
 
 

@@ -220,7 +220,9 @@ def test_overlapping_fits_leave_blas_as_it_was(rng):
     def fit():
         barrier.wait(10)
         for seed in range(4):
-            MultilayerBootstrapNetwork(n_classes=2, n_clusterings=20, random_state=seed, n_jobs=2).fit(X)
+            MultilayerBootstrapNetwork(
+                n_classes=2, n_clusterings=20, feature_fraction=0.5, random_state=seed, n_jobs=2
+            ).fit(X)
 
     in_threads(fit, fit, fit)
     assert blas_numbers() == {2}
