@@ -4,7 +4,7 @@ Design, one part each:
 
 - ``compilation``: a process with an empty cache of compiled code fits `BootstrapClustering` on digits and predicts one
   row and 500 rows, then does the same again; the difference is what compiling costs, as wall-clock and processor
-  seconds. A second process with the cache filled by the first is beside it.
+  seconds, imports apart. A second process with the cache filled by the first is beside it.
 - ``one_row``: a network of 20,000 MNIST images, V = 100 and 400: one row, the median of 50 after the first; the first
   call, which prepares; memory of what is prepared.
 - ``peer``: 60,000 MNIST images: fit with k-means (best of 50) for several V and first layers, prediction of 10,000, and
@@ -33,14 +33,14 @@ from benchmarks.studies.bootstrap import JOBS, best_of_fifty, ratio, scores, tim
 
 FIRST_CALLS = """
 import json, time
-import polyfold as pf
+from polyfold import BootstrapClustering
 from sklearn.datasets import load_digits
 
 X = load_digits().data
 
 def round_trip():
     clocks = [(time.perf_counter(), time.process_time())]
-    model = pf.BootstrapClustering(10, random_state=0, n_jobs=1).fit(X)
+    model = BootstrapClustering(10, random_state=0, n_jobs=1).fit(X)
     clocks.append((time.perf_counter(), time.process_time()))
     model.predict(X[:1]), model.predict(X[:500])
     clocks.append((time.perf_counter(), time.process_time()))

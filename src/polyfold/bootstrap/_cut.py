@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyfold.bootstrap._matching import shared_centers
-from polyfold.bootstrap._output import DENSE_POINTS, gather, scatter
+from polyfold.bootstrap._output import DENSE_POINTS, gather, largest_pairs, scatter
 from polyfold.neighbors import unit_rows
 
 # Columns beyond those asked for, and the change of the eigenvalues, relative to the gap to one, that ends the search.
@@ -61,7 +61,7 @@ def fit_cut(codes: np.ndarray, n_centers: int, n_components: int, *, seed: int, 
     roots = np.sqrt(gather(codes, sizes, n_centers, n_jobs) / n_clusterings)
     if n <= DENSE_POINTS:
         A = shared_centers(codes, codes) / (n_clusterings * roots * roots.T)
-        values, vectors = np.linalg.eigh(A)
+        values, vectors = largest_pairs(A, n_components)
     else:
 
         def multiply(Q: np.ndarray) -> np.ndarray:

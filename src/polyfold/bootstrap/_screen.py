@@ -74,7 +74,8 @@ def _largest_norm(rows: np.ndarray) -> float:
     return float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max()))
 
 
-@njit(cache=True, nogil=True)
+# Inlined pieces are compiled once, with the flags of the whole: no bound is NaN.
+@njit(cache=True, nogil=True, fastmath=REASSOCIATE | {"nnan", "nsz"})
 def _verify(points, centers, bounds, squares, unit, slack, kind, linear, minima, out):
     """Smallest cost in full among the centres whose bound, plus ‖x‖², does not exceed it."""
     k = len(centers)
@@ -95,7 +96,7 @@ def _verify(points, centers, bounds, squares, unit, slack, kind, linear, minima,
         out[i] = winner
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+@njit(inline="always")
 def _cost(a, b, kind, linear):
     """Squared distance, or the negative inner product if `linear`."""
     if not linear:
@@ -106,7 +107,7 @@ def _cost(a, b, kind, linear):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@njit(inline="always")
 def _chunk_minima(bounds, i, minima):
     """Fill the minimum of every chunk of row `i`; return the place of the overall one, the first of several."""
     k = bounds.shape[1]
