@@ -9,17 +9,12 @@ from typing import Any
 
 import click
 
-from polyfold.cli._actions import (
-    cluster_file,
-    evaluate_file,
-    fit_to_file,
-    map_file,
-    report_file,
-    run_demonstration,
-    transform_file,
-)
+from polyfold.cli._actions import evaluate_file, fit_to_file, report_file, run_demonstration, transform_file
+from polyfold.cli._config import Setup, combine, split_names
 from polyfold.cli._data import Picked
 from polyfold.cli._describing import describe_installation, describe_model
+from polyfold.cli._messages import in_options
+from polyfold.cli._placing import cluster_file, map_file
 from polyfold.cli._prepare import CHOICES
 from polyfold.cli._searching import search_file
 from polyfold.cli._terminal import Terminal, notes
@@ -29,13 +24,14 @@ INTERRUPTED = 130
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 2 after an error, 130 after an interrupt."""
+    options = _options(sys.argv[1:] if arguments is None else arguments)
     try:
-        with notes():
+        with notes(options):
             return commands.main(arguments, prog_name="polyfold", standalone_mode=False) or 0
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except (KeyboardInterrupt, click.exceptions.Abort):
-        sys.stderr.write("interrupted; nothing was written.\n")
+        click.echo("interrupted; nothing was written.", err=True)
         return INTERRUPTED
     except click.ClickException as error:
         return _refuse(error.format_message())
@@ -45,11 +41,17 @@ def run(arguments: list[str] | None = None) -> int:
     except Exception as error:  # whatever goes wrong is told in a sentence; the place in the code on request
         if os.environ.get("POLYFOLD_DEBUG"):
             raise
-        return _refuse(" ".join(str(error).split()) or type(error).__name__)
+        return _refuse(in_options(" ".join(str(error).split()) or type(error).__name__, options))
+
+
+def _options(arguments: list[str]) -> list[str]:
+    """Return the names of all options of the command that is called."""
+    called = next((commands.commands[word] for word in arguments if word in commands.commands), None)
+    return [] if called is None else [str(option.name) for option in called.params]
 
 
 def _refuse(message: str) -> int:
-    sys.stderr.write(f"error: {message}\n")
+    click.echo(f"error: {message}", err=True)
     return 2
 
 
@@ -95,7 +97,11 @@ PICK = _with(
 )
 SETUP = _with(
     click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Parameter of the model; repeatable."),
-    click.option("--config", type=click.Path(), help="TOML file with model, options and [parameters]."),
+    click.option(
+        "--config",
+        type=click.Path(),
+        help="TOML file with model, options and [parameters], for what the command line leaves open.",
+    ),
     click.option(
         "--prepare",
         type=click.Choice(CHOICES),
@@ -105,32 +111,28 @@ SETUP = _with(
 )
 
 
-def _names(text: Any) -> tuple[str, ...]:
-    """Names separated by commas; ranges such as 0-9 are numbers of columns."""
-    if isinstance(text, list):
-        return tuple(map(str, text))
-    found: list[str] = []
-    for part in (part.strip() for part in (text or "").split(",")):
-        first, sign, last = part.partition("-")
-        if sign and first.isdigit() and last.isdigit():
-            found += map(str, range(int(first), int(last) + 1))
-        elif part:
-            found.append(part)
-    return tuple(found)
-
-
 def _picked(options: dict[str, Any]) -> Picked:
     """Take the options that pick columns out of all options."""
-    columns, drop = (_names(options.pop(name, None)) for name in ("columns", "drop"))
+    columns, drop = (split_names(options.pop(name, None)) for name in ("columns", "drop"))
     rest = {name: options.pop(name, None) for name in ("target", "array", "size")}
     return Picked(columns, drop, **rest, color=bool(options.pop("color", False)))
+
+
+def _setup(options: dict[str, Any], model: str | None = None, given: dict[str, Any] | None = None) -> Setup:
+    """Take the options that say how to fit out of all options."""
+    taken = {name: options.pop(name) for name in ("config", "settings", "prepare", "categorical")}
+    return combine(_picked(options), **taken, seed=_seed(options), model=model, given=given)
+
+
+def _seed(options: dict[str, Any]) -> int | None:
+    seed = options.pop("seed")
+    return None if seed == -1 else seed
 
 
 def _act(action: Command, as_json: bool, always: bool = False, **options: Any) -> None:
     """Run an action and show its figures with the seconds it took."""
     terminal, start = Terminal(as_json), time.perf_counter()
-    seed = options.get("seed")
-    figures = action(terminal=terminal, **{**options, **({"seed": None} if seed == -1 else {})})
+    figures = action(terminal=terminal, **options)
     terminal.result({**figures, "seconds": round(time.perf_counter() - start, 2)}, always=always)
 
 
@@ -148,7 +150,7 @@ def fit(as_json: bool, **options: Any) -> None:
     polyfold fit huge.zarr --stream --set n_modules=15 --set "kernel=Gaussian(gamma=0.1)" -o huge.polyfold
     polyfold fit photos/ --size 32x32 --config model.toml -o photos.polyfold
     """
-    _act(fit_to_file, as_json, picked=_picked(options), **options)
+    _act(fit_to_file, as_json, setup=_setup(options, options.pop("name")), **options)
 
 
 @commands.command()
@@ -185,7 +187,7 @@ def search(as_json: bool, **options: Any) -> None:
 
 @commands.command()
 @_with(DATA, OUTPUT, SETUP, PICK, SEED, JSON)
-@click.option("-n", "--clusters", default="auto", show_default=True, help="Number of clusters, or auto.")
+@click.option("-n", "--clusters", help="Number of clusters, or auto, the default; before that of --config.")
 @click.option("--with", "model", help="Saved clusterer to use as it is.")
 @click.option("--save", help="File for the fitted clusterer.")
 def cluster(as_json: bool, **options: Any) -> None:
@@ -196,7 +198,19 @@ def cluster(as_json: bool, **options: Any) -> None:
     polyfold cluster new.csv --with groups.polyfold -o new_groups.csv
     polyfold cluster digits.npz -n 10 --set network__n_clusterings=200 -o groups.npy
     """
-    _act(cluster_file, as_json, picked=_picked(options), **options)
+    given = {} if (number := _number(options.pop("clusters"))) is None else {"n_clusters": number}
+    fresh = {"-n": given, "--set": options["settings"], "--config": options["config"], "--prepare": options["prepare"]}
+    if options["model"] and (named := [name for name, value in fresh.items() if value]):
+        raise click.UsageError(f"--with takes a clusterer as it is, got {named[0]} as well; leave out one of them.")
+    _act(cluster_file, as_json, setup=_setup(options, given=given), **options)
+
+
+def _number(clusters: str | None) -> int | str | None:
+    if clusters is None or clusters == "auto":
+        return clusters
+    if not clusters.isdigit():
+        raise click.UsageError(f"-n/--clusters must be a number or auto, got {clusters!r}.")
+    return int(clusters)
 
 
 @commands.command(name="map")
@@ -209,7 +223,7 @@ def map_(as_json: bool, **options: Any) -> None:
     polyfold map digits.npz --target y -o map.png
     polyfold map flowers.csv --drop species -o map.csv
     """
-    _act(map_file, as_json, picked=_picked(options), **options)
+    _act(map_file, as_json, setup=_setup(options), **options)
 
 
 @commands.command()
@@ -220,7 +234,7 @@ def evaluate(as_json: bool, **options: Any) -> None:
     \b
     polyfold evaluate digits.polyfold digits.npz --target y
     """
-    _act(evaluate_file, as_json, always=True, picked=_picked(options), **options)
+    _act(evaluate_file, as_json, always=True, picked=_picked(options), seed=_seed(options), **options)
 
 
 @commands.command()

@@ -8,10 +8,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import click
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
+
+from polyfold.cli._messages import in_options
 
 
 class Terminal:
@@ -19,9 +23,10 @@ class Terminal:
 
     def __init__(self, as_json: bool):
         self.as_json = as_json
-        self.errors = Console(stderr=True, highlight=False)
-        self.out = Console(highlight=False)
-        self.is_shown = sys.stderr.isatty() and not as_json
+        # Names of files, columns and classes are printed as they are: nothing in them is markup.
+        literal: Any = {"highlight": False, "markup": False, "emoji": False}
+        self.errors, self.out = Console(stderr=True, **literal), Console(**literal)
+        self.is_shown = sys.stderr is not None and sys.stderr.isatty() and not as_json
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
@@ -30,8 +35,8 @@ class Terminal:
             yield
             return
         logger, before = logging.getLogger("polyfold"), logging.getLogger("polyfold").level
-        with self.errors.status(what) as status:
-            handler = _Line(lambda text: status.update(f"{what}: {text}"))
+        with self.errors.status(Text(what)) as status:
+            handler = _Line(lambda text: status.update(Text(f"{what}: {text}")))
             logger.addHandler(handler)
             logger.setLevel(logging.INFO)
             try:
@@ -55,7 +60,7 @@ class Terminal:
     def result(self, figures: dict[str, Any], *, always: bool = False) -> None:
         """Print figures: as JSON, as a table where they are what was asked for, or as a line on a terminal."""
         if self.as_json:
-            sys.stdout.write(json.dumps(figures, default=_plain, ensure_ascii=False) + "\n")
+            click.echo(json.dumps(figures, default=_plain, ensure_ascii=False))
         elif always:
             table = Table(show_header=False, box=None, pad_edge=False)
             for name, value in figures.items():
@@ -75,11 +80,11 @@ class _Line(logging.Handler):
 
 
 @contextmanager
-def notes() -> Iterator[None]:
-    """Show warnings as one line each, without the place in the code."""
+def notes(options: list[str]) -> Iterator[None]:
+    """Show warnings as one line each, without the place in the code, in the words of a command with these options."""
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        sys.stderr.write(f"note: {message}\n")
+        click.echo(f"note: {in_options(str(message), options)}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)

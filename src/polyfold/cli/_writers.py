@@ -1,5 +1,6 @@
 """Files that are written block by block and are there only when they are whole."""
 
+import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -15,16 +16,41 @@ from polyfold._validation import import_extra
 from polyfold.cli._images import write_images
 
 SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
+PICTURES = (".png", ".svg", ".pdf")
+# What a kind of file needs beyond the library, and the extra that brings it.
+NEEDED = {
+    ".parquet": ("pyarrow.parquet", "cli"),
+    ".zarr": ("zarr", "cli"),
+    **dict.fromkeys(PICTURES, ("matplotlib.figure", "plot")),
+}
 
 
 def check_output(path: str | Path, kinds: tuple[str, ...] = SUFFIXES) -> Path:
-    """Return the path of a file to be written, or say which kinds there are."""
+    """Return the path of a file to be written, or say what is wrong with it before any work is done."""
     path = Path(path)
-    if path.suffix.lower() not in kinds:
+    kind = path.suffix.lower()
+    if kind not in kinds:
         raise ValueError(f"--output must end in {', '.join(kinds)}, got {str(path)!r}.")
-    if not path.parent.is_dir():
-        raise ValueError(f"--output must be in a folder that is there, got {str(path)!r}.")
+    check_place("--output", path, is_folder=kind in ("", ".zarr"))
+    if kind in NEEDED:
+        import_extra(*NEEDED[kind])
     return path
+
+
+def check_place(option: str, path: Path, *, is_folder: bool = False) -> None:
+    """Refuse a path where nothing can be written."""
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ValueError(f"{option} must be in a folder that is there and can be written to, got {str(path)!r}.")
+    if path.exists() and path.is_dir() != is_folder:
+        raise ValueError(f"{option} must be a {'folder' if is_folder else 'file'}, got {str(path)!r}, which is not.")
+
+
+def check_model_path(option: str, path: str) -> Path:
+    """Return the path of a model to be written, or say what is wrong with it."""
+    if Path(path).suffix.lower() in (*SUFFIXES, *PICTURES, ".html"):
+        raise ValueError(f"{option} must not name a file of data for a model, got {path!r}; end it in .polyfold.")
+    check_place(option, Path(path))
+    return Path(path)
 
 
 @contextmanager
