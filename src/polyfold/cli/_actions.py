@@ -24,7 +24,7 @@ def fit_to_file(data: str, output: str, setup: Setup, stream: bool | None, termi
     path, name = check_model_path("--output", output), setup.model or "ModularKernelPCA"
     model = fit_model(data, name, setup, stream, terminal)
     polyfold.save(model, path)
-    return {"model": name, "output": str(path), "bytes": path.stat().st_size, **summary(last_step(model))}
+    return {"model": name, "output": str(path), "bytes": path.stat().st_size, **summary(model)}
 
 
 def transform_file(

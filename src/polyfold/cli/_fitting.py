@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from polyfold.cli._config import Setup
-from polyfold.cli._data import available_memory, block_rows, named_columns, open_features
+from polyfold.cli._data import available_memory, block_rows, last_step, named_columns, open_features
 from polyfold.cli._prepare import as_prepared, preparation, text_columns
 from polyfold.cli._sources import Source
 from polyfold.cli._targets import check_length, read_target
@@ -57,7 +57,7 @@ def _at_once(
     check_length(y, rows)
     steps = preparation(rows, prepare)
     model = estimator if steps is None else Pipeline([("prepare", steps), ("model", estimator)])
-    with terminal.working(f"fitting {type(estimator).__name__} to {rows.shape[0]} rows"):
+    with terminal.fitting():
         return model.fit(rows) if y is None else model.fit(rows, y)
 
 
@@ -89,8 +89,12 @@ def _as_array(rows: Any) -> Any:
     return rows if sp.issparse(rows) else np.asarray(rows)
 
 
-def summary(model: Any) -> Mapping[str, Any]:
-    """Return what a fitted estimator says about itself in numbers."""
-    names = ("loss_", "loss_bound_", "loss_gap_", "n_iter_", "n_clusters_", "layer_sizes_", "fidelity_", "redundancy_")
-    found = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    return {name: np.asarray(value).tolist() for name, value in found.items()}
+def summary(model: Any) -> dict[str, Any]:
+    """Return what a fitted model says about itself in numbers."""
+    estimator = last_step(model)
+    size = {"modules": estimator.n_modules} if hasattr(estimator, "n_modules") else {}
+    if hasattr(model, "transform"):
+        size["coordinates"] = len(model.get_feature_names_out())
+    names = ("loss_", "loss_bound_", "loss_gap_", "n_clusters_", "layer_sizes_", "fidelity_", "redundancy_")
+    found = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+    return {**size, **{name.strip("_"): np.asarray(value).tolist() for name, value in found.items()}}

@@ -89,7 +89,9 @@ SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 PICK = _with(
     click.option("--target", help="Column, array of an .npz file, 'folder' of images, or file with the targets."),
-    click.option("--columns", help="Columns to use, separated by commas; numbers where they have no names."),
+    click.option(
+        "--columns", help="Columns to use, separated by commas; numbers such as 0-9,12 where they have no names."
+    ),
     click.option("--drop", help="Columns to leave out."),
     click.option("--array", help="Array of an .npz file that holds the rows."),
     click.option("--size", help="Width and height to which images are brought, such as 32x32."),
@@ -107,7 +109,7 @@ SETUP = _with(
         type=click.Choice(CHOICES),
         help="auto: tables are imputed, scaled and encoded, arrays imputed if values are missing; none; impute; scale.",
     ),
-    click.option("--categorical", help="Numeric columns that are categories, separated by commas."),
+    click.option("--categorical", help="Columns of numbers that are categories, separated by commas."),
 )
 
 
@@ -143,6 +145,9 @@ def _act(action: Command, as_json: bool, always: bool = False, **options: Any) -
 def fit(as_json: bool, **options: Any) -> None:
     """Fit a model to DATA and save it.
 
+    Without --model it is ModularKernelPCA: 15 modules of 20 dimensions, or fewer where the data have fewer columns;
+    --set n_modules and --set n_components choose otherwise.
+
     \b
     polyfold fit digits.npz -o digits.polyfold
     polyfold fit flowers.csv --target species --model ModularClassifier \\
@@ -157,7 +162,9 @@ def fit(as_json: bool, **options: Any) -> None:
 @_with(MODEL, DATA, OUTPUT, PICK, JSON)
 @click.option("--reconstruct", is_flag=True, help="Write what the codes give back; into a folder: as images.")
 def transform(as_json: bool, **options: Any) -> None:
-    """Write the coordinates of DATA that MODEL gives, block by block.
+    """Write the coordinates that MODEL gives to DATA.
+
+    Block by block.
 
     \b
     polyfold transform digits.polyfold new.npy -o z.parquet
@@ -174,7 +181,7 @@ def transform(as_json: bool, **options: Any) -> None:
 @click.option("--expand", type=click.IntRange(1), help="Candidates from each module.")
 @click.option("--graph", is_flag=True, help="Write the graph of distances as a CSR .npz file.")
 def search(as_json: bool, **options: Any) -> None:
-    """Find the nearest rows of DATA in the representation of MODEL.
+    """Find the nearest rows of DATA by MODEL.
 
     Writes the numbers of the rows, and in .npz files their distances as well.
 
@@ -191,7 +198,9 @@ def search(as_json: bool, **options: Any) -> None:
 @click.option("--with", "model", help="Saved clusterer to use as it is.")
 @click.option("--save", help="File for the fitted clusterer.")
 def cluster(as_json: bool, **options: Any) -> None:
-    """Group the rows of DATA and write the number of every row's group.
+    """Group the rows of DATA.
+
+    Writes the number of every row's group.
 
     \b
     polyfold cluster flowers.csv --drop species -n 3 --save groups.polyfold -o groups.csv
@@ -219,6 +228,8 @@ def _number(clusters: str | None) -> int | str | None:
 def map_(as_json: bool, **options: Any) -> None:
     """Lay out the rows of DATA in two dimensions.
 
+    Writes coordinates, or a picture (.png, .svg, .pdf) that is coloured by --target.
+
     \b
     polyfold map digits.npz --target y -o map.png
     polyfold map flowers.csv --drop species -o map.csv
@@ -229,7 +240,9 @@ def map_(as_json: bool, **options: Any) -> None:
 @commands.command()
 @_with(MODEL, DATA, PICK, SEED, JSON)
 def evaluate(as_json: bool, **options: Any) -> None:
-    """Say how good MODEL is on DATA: neighbours kept, redundancy of modules, accuracy where there are targets.
+    """Say how good MODEL is on DATA.
+
+    The share of neighbours that are kept, how alike the modules are, and accuracies where there are targets.
 
     \b
     polyfold evaluate digits.polyfold digits.npz --target y
@@ -242,7 +255,9 @@ def evaluate(as_json: bool, **options: Any) -> None:
 @click.option("--title", help="Title of the page.")
 @click.option("--points", type=click.IntRange(10), default=10_000, show_default=True, help="Most points to show.")
 def report(as_json: bool, **options: Any) -> None:
-    """Write a page in which the representation of DATA by MODEL can be explored, one HTML file.
+    """Write a page to explore MODEL and DATA.
+
+    One HTML file, coloured by --target.
 
     \b
     polyfold report flowers.polyfold flowers.csv --target species -o flowers.html
@@ -262,7 +277,9 @@ def demo(as_json: bool, output: str) -> None:
 @click.argument("model", required=False)
 @JSON
 def info(as_json: bool, model: str | None) -> None:
-    """Say what a MODEL file holds; without one, what is installed and can be fitted.
+    """Say what a MODEL file holds.
+
+    Without one, what is installed and can be fitted.
 
     \b
     polyfold info

@@ -1,11 +1,10 @@
 """What a person sees: progress on a terminal, nothing in a pipe, JSON on request."""
 
 import json
-import logging
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import click
@@ -15,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from polyfold import show_progress
 from polyfold.cli._messages import in_options
 
 
@@ -30,20 +30,18 @@ class Terminal:
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
-        """Show what the library says about its progress in one line that changes."""
-        if not self.is_shown:
+        """Show that something is being done that does not tell how far it is."""
+        with self.errors.status(Text(what)) if self.is_shown else nullcontext():
             yield
-            return
-        logger, before = logging.getLogger("polyfold"), logging.getLogger("polyfold").level
-        with self.errors.status(Text(what)) as status:
-            handler = _Line(lambda text: status.update(Text(f"{what}: {text}")))
-            logger.addHandler(handler)
-            logger.setLevel(logging.INFO)
-            try:
-                yield
-            finally:
-                logger.removeHandler(handler)
-                logger.setLevel(before)
+
+    @contextmanager
+    def fitting(self) -> Iterator[None]:
+        """Show the library's own bar, with the time left."""
+        show_progress(self.is_shown)
+        try:
+            yield
+        finally:
+            show_progress(False)
 
     def track(self, blocks: Iterable[Any], what: str, n_rows: int | None, size: int) -> Iterator[Any]:
         """Yield blocks under a bar with the time left."""
@@ -68,15 +66,6 @@ class Terminal:
             self.out.print(table)
         elif self.is_shown:
             self.errors.print(", ".join(f"{name}: {_text(value)}" for name, value in figures.items()))
-
-
-class _Line(logging.Handler):
-    def __init__(self, show: Any):
-        super().__init__()
-        self.show = show
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.show(record.getMessage())
 
 
 @contextmanager

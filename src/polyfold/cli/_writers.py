@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+import polyfold
 from polyfold._validation import import_extra
 from polyfold.cli._images import write_images
 
@@ -166,14 +167,11 @@ def write_graph(path: Path, graph: Any) -> None:
 
 
 def draw(path: Path, Z: np.ndarray, y: np.ndarray | None) -> None:
-    """Write a picture of points in two dimensions, with a colour for every target."""
-    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(7, 7), layout="constrained")
-    axes = figure.subplots()
-    for name in [None] if y is None else np.unique(y):
-        rows = Z if name is None else Z[y == name]
-        axes.scatter(rows[:, 0], rows[:, 1], s=max(1.0, min(12.0, 2e4 / len(Z))), linewidths=0, label=name)
-    if y is not None and len(np.unique(y)) <= 20:
-        axes.legend(markerscale=3, frameon=False)
+    """Write a picture of points in two dimensions, coloured by their targets: classes, or numbers."""
+    axes = import_extra("matplotlib.figure", "plot").Figure(figsize=(8, 7), layout="constrained").subplots()
+    polyfold.report.RepresentationDisplay(Z, y=y).plot(axes, theme="light")
     axes.set_axis_off()
+    for name in axes.get_legend().get_texts() if axes.get_legend() else ():
+        name.set_parse_math(False)  # a class may be called $x$
     with whole(path) as temporary:
-        figure.savefig(temporary, dpi=150)
+        axes.figure.savefig(temporary, dpi=150)
