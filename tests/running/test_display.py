@@ -2,6 +2,7 @@ import io
 import logging
 import re
 
+import numpy as np
 import pytest
 
 from polyfold import KernelEmbedding, show_progress
@@ -130,3 +131,32 @@ def test_loops_outside_a_fit_say_nothing(capsys):
     show_progress()
     assert list(track(range(3), "turns")) == [0, 1, 2]
     assert capsys.readouterr() == ("", "")
+
+
+class Gone(io.StringIO):
+    """A stream whose reader has gone."""
+
+    def write(self, text):
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
+def test_a_fit_survives_those_who_looked(monkeypatch, rng, terminal):
+    X = rng.standard_normal((30, 3))
+    gone = Gone()
+    gone.isatty = lambda: terminal
+    closed = io.StringIO()
+    closed.close()
+    for stream in (None, gone, closed):
+        monkeypatch.setattr("sys.stderr", stream)
+        assert KernelEmbedding(verbose=1).fit(X).transform(X).shape == (30, 2)
+
+
+def test_verbose_may_be_any_truth_value(capsys, rng):
+    X = rng.standard_normal((30, 3))
+    KernelEmbedding(verbose=np.False_).fit(X)
+    assert capsys.readouterr().err == ""
+    KernelEmbedding(verbose=np.True_).fit(X)
+    assert "done" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="verbose must be an integer >= 0, got -1"):
+        KernelEmbedding(verbose=-1).fit(X)

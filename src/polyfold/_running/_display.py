@@ -1,5 +1,6 @@
 """Who looks at a job: a bar on a terminal, a few lines elsewhere, the log."""
 
+import contextlib
 import logging
 import math
 import shutil
@@ -44,9 +45,11 @@ def show_progress(show: bool = True) -> None:
 def displays(verbose: bool) -> list[Watcher]:
     """Return those who show a job that is or is not asked to be shown."""
     watchers: list[Watcher] = []
-    if verbose or _Switch.on:
-        stream = sys.stderr
-        watchers.append(Bar(stream) if stream.isatty() else Lines(lambda line: _print(stream, f"polyfold: {line}\n")))
+    stream = sys.stderr
+    # None in programs without a console.
+    if (verbose or _Switch.on) and stream is not None:
+        lines = Lines(lambda line: _print(stream, f"polyfold: {line}\n"))
+        watchers.append(Bar(stream) if _is_terminal(stream) else lines)
     if logger.isEnabledFor(logging.INFO):
         watchers.append(Lines(logger.info))
     return watchers
@@ -124,6 +127,12 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def _is_terminal(stream: TextIO) -> bool:
+    return not stream.closed and stream.isatty()
+
+
 def _print(stream: TextIO, text: str) -> None:
-    stream.write(text)
-    stream.flush()
+    # Who looked has gone, by a broken pipe or a closed stream: no reason to lose a fit.
+    with contextlib.suppress(OSError, ValueError):
+        stream.write(text)
+        stream.flush()

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import numpy as np
+
 from polyfold._running._display import displays
 from polyfold._running._progress import Job, is_watched, job
 
@@ -52,7 +54,7 @@ def shows_progress(
 
 
 def _asked(verbose: Any) -> bool:
-    if not isinstance(verbose, Integral) or verbose < 0:
+    if not isinstance(verbose, Integral | np.bool_) or verbose < 0:
         raise ValueError(f"verbose must be an integer >= 0, got {verbose!r}; pass 1 to see a bar.")
     return bool(verbose)
 

@@ -1,16 +1,18 @@
-"""What a command reads: rows with the columns picked, targets, and rows as a stored model wants them."""
+"""What a command reads: rows with the columns picked, and rows as a stored model wants them."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
-from polyfold.cli._prepare import as_prepared, categories_of
+from polyfold.cli._prepare import as_prepared, categories_of, text_columns
 from polyfold.cli._sources import Source, open_source
+from polyfold.cli._unseen import Unseen
 
 # Bytes of a block of rows in double precision, and bounds of its rows.
 BLOCK = 2**26
@@ -37,44 +39,31 @@ def open_features(path: str, picked: Picked) -> Source:
     """Open a file with the columns that were picked, or all but the target's and those to drop."""
     source = picked.open(path)
     names = source.names or tuple(map(str, range(source.n_columns)))
-    for option, wanted in (("--columns", picked.columns), ("--drop", picked.drop)):
-        if unknown := [name for name in wanted if name not in names]:
-            raise ValueError(f"{option} must name columns of {path}, got {unknown[0]!r}; it has {_some(names)}.")
-    left_out = {*picked.drop, *([picked.target] if source.names and picked.target else [])}
-    chosen = [name for name in picked.columns or names if name not in left_out]
+    wanted = named_columns("--columns", picked.columns, names, path) or names
+    left_out = set(named_columns("--drop", picked.drop, names, path))
+    left_out |= {picked.target} if source.names and picked.target else set()
+    chosen = [name for name in wanted if name not in left_out]
     if not chosen:
         raise ValueError(f"no column of {path} is left; pick some by --columns, or drop fewer.")
-    return source if len(chosen) == len(names) else source.with_columns(chosen)
+    return source if chosen == list(names) else source.with_columns(chosen)
 
 
-def read_target(path: str, picked: Picked) -> np.ndarray | None:
-    """Return the targets: a column, an array of an .npz file, the folders of images, or a file of their own."""
-    if picked.target is None:
-        return None
-    source = picked.open(path)
-    if source.names and picked.target in source.names:
-        column = source.with_columns([picked.target]).whole()[picked.target]
-        if column.isna().any():
-            raise ValueError(f"--target must have a value in every row, got {int(column.isna().sum())} missing ones.")
-        return column.to_numpy()
-    if source.labels and picked.target in source.labels and source.names is None:
-        return np.asarray(source.labels[picked.target])
-    if os.path.exists(picked.target):
-        return _only_column(picked.target)
-    there = source.names or tuple(source.labels or ())
-    raise ValueError(f"--target must be a file, or one of {_some(there)} of {path}, got {picked.target!r}.")
-
-
-def _only_column(path: str) -> np.ndarray:
-    if path.lower().endswith(".npy"):
-        values = np.load(path, allow_pickle=False)
-    else:
-        values = np.asarray(open_source(path).whole())
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise ValueError(f"{path} must hold one target per row, got shape {values.shape}.")
-    return values
+def named_columns(option: str, wanted: Sequence[str], names: Sequence[str], path: Any) -> list[str]:
+    """Return the columns that are meant, each once: by their names, or by ranges of numbers such as 0-9."""
+    found: dict[str, None] = {}
+    for part in wanted:
+        first, sign, last = part.partition("-")
+        if part not in names and sign and first.isdigit() and last.isdigit():
+            if int(first) > int(last):
+                raise ValueError(f"{option} must have ranges from the lower to the higher number, got {part!r}.")
+            ends = [first, last]
+            between = map(str, range(int(first), int(last) + 1))
+        else:
+            ends, between = [part], iter([part])
+        if unknown := [name for name in ends if name not in names]:
+            raise ValueError(f"{option} must name columns of {path}, got {unknown[0]!r}; it has {some(names)}.")
+        found |= dict.fromkeys(between)
+    return list(found)
 
 
 def rows_for(source: Source, model: Any, size: int | None = None) -> Iterator[Any]:
@@ -83,7 +72,7 @@ def rows_for(source: Source, model: Any, size: int | None = None) -> Iterator[An
     if source.names is not None and names is not None:
         if missing := [name for name in names if name not in source.names]:
             raise ValueError(
-                f"{source.path} must have the columns the model was fitted to, got none called {_some(missing)}."
+                f"{source.path} must have the columns the model was fitted to, got none called {some(missing)}."
             )
         source = source.with_columns([str(name) for name in names])
     elif source.n_columns != model.n_features_in_:
@@ -91,9 +80,22 @@ def rows_for(source: Source, model: Any, size: int | None = None) -> Iterator[An
             f"{source.path} must have the {model.n_features_in_} columns the model was fitted to, got "
             f"{source.n_columns}; leave the others out with --drop or --columns (--target too), images by --size."
         )
-    categorical = categories_of(model)
-    for rows in source.read(size):
-        yield as_prepared(rows, categorical) if isinstance(rows, pd.DataFrame) else rows
+    texts, unseen = categories_of(model), Unseen(model[0] if isinstance(model, Pipeline) else None, source.path)
+    for block in source.as_texts(texts or ()).blocks(size):
+        rows = _as_fitted(block, names, texts)
+        unseen.look(rows)
+        yield rows
+    unseen.tell()
+
+
+def _as_fitted(rows: Any, names: Any, texts: list[str] | None) -> Any:
+    """Return rows as a table where a model was fitted to one, else as an array."""
+    if names is not None and not isinstance(rows, pd.DataFrame):
+        rows = pd.DataFrame(rows.toarray() if sp.issparse(rows) else rows, columns=names)
+    if not isinstance(rows, pd.DataFrame):
+        return rows
+    table = as_prepared(rows, text_columns(rows) if texts is None else texts)
+    return np.ascontiguousarray(table.to_numpy()) if names is None else table
 
 
 def open_for(data: str, picked: Picked, fitted: Any) -> Any:
@@ -104,7 +106,9 @@ def open_for(data: str, picked: Picked, fitted: Any) -> Any:
 
 
 def all_rows(data: str, picked: Picked, fitted: Any) -> Any:
-    return next(iter(rows_for(open_for(data, picked, fitted), fitted)))
+    """Return all rows of a file as a fitted model takes them."""
+    (rows,) = rows_for(open_for(data, picked, fitted), fitted)
+    return rows
 
 
 def block_rows(source: Source) -> int:
@@ -130,6 +134,7 @@ def before_last(model: Any, rows: Any) -> Any:
     return model[:-1].transform(rows) if isinstance(model, Pipeline) and len(model.steps) > 1 else rows
 
 
-def _some(names: Any) -> str:
+def some(names: Any) -> str:
+    """Return the first names of a list."""
     names = list(map(str, names))
     return ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "") if names else "nothing"

@@ -36,7 +36,7 @@ def describe_model(path: str) -> dict[str, Any]:
         "written with": about.get("written with"),
         "columns": int(getattr(model, "n_features_in_", 0)) if names is None else [str(name) for name in names],
         "parameters": parameters,
-        **summary(estimator),
+        **summary(model),
     }
 
 

@@ -6,74 +6,95 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from polyfold.cli._data import available_memory, block_rows
-from polyfold.cli._prepare import as_prepared, preparation
+from polyfold.cli._config import Setup
+from polyfold.cli._data import available_memory, block_rows, last_step, named_columns, open_features
+from polyfold.cli._prepare import as_prepared, preparation, text_columns
 from polyfold.cli._sources import Source
+from polyfold.cli._targets import check_length, read_target
 from polyfold.cli._terminal import Terminal
+from polyfold.cli._unseen import Unseen
+from polyfold.cli._values import make_estimator
+
+# Modules and dimensions of the default model, where the data do not ask for fewer.
+MODULES, DIMENSIONS = 15, 20
 
 
-def fit_file(
-    source: Source,
-    estimator: Any,
-    y: np.ndarray | None,
-    *,
-    prepare: str,
-    categorical: list[str],
-    stream: bool | None,
-    terminal: Terminal,
-) -> Any:
+def fit_model(data: str, name: str, setup: Setup, stream: bool | None, terminal: Terminal) -> Any:
     """Return a fitted model, with its preparation before it where there is one."""
+    source = open_features(data, setup.picked)
+    estimator = make_estimator(name, {**_size(name, source, setup.parameters), **setup.parameters}, setup.seed)
+    y = read_target(data, setup.picked) if is_classifier(estimator) or is_regressor(estimator) else None
     if y is None and get_tags(estimator).target_tags.required:
-        raise ValueError(
-            f"{type(estimator).__name__} needs --target: the column, array or file that holds the targets."
-        )
+        raise ValueError(f"{name} needs --target: the column, array or file that holds the targets.")
+    if setup.categorical and source.names is None:
+        raise ValueError("--categorical needs columns with names, as .csv and .parquet files have them.")
+    categorical = named_columns("--categorical", setup.categorical, source.names or (), source.path)
+    source = source.as_texts(categorical)
     if stream is None:
         stream = source.bytes_in_memory() > 0.5 * available_memory() and hasattr(estimator, "partial_fit")
     if stream:
-        return _in_blocks(source, estimator, prepare, categorical, terminal)
-    rows = _readable(source.whole(), categorical)
-    if y is not None and len(y) != rows.shape[0]:
-        raise ValueError(f"--target must have one value per row, {rows.shape[0]}, got {len(y)}.")
-    steps = preparation(rows, prepare, categorical)
+        return _in_blocks(source, estimator, setup.prepare, categorical, terminal)
+    return _at_once(source, estimator, y, setup.prepare, categorical, terminal)
+
+
+def _size(name: str, source: Source, parameters: Mapping[str, Any]) -> dict[str, int]:
+    """Return a size for the default model at which all modules together have no more columns than the data."""
+    if name != "ModularKernelPCA" or {"n_modules", "n_components"} & set(parameters):
+        return {}
+    modules = min(MODULES, max(2, source.n_columns // 2))
+    return {"n_modules": modules, "n_components": min(DIMENSIONS, max(2, source.n_columns // modules))}
+
+
+def _at_once(
+    source: Source, estimator: Any, y: np.ndarray | None, prepare: str, categorical: list[str], terminal: Terminal
+) -> Any:
+    rows = source.whole()
+    rows = as_prepared(rows, text_columns(rows, categorical)) if isinstance(rows, pd.DataFrame) else _as_array(rows)
+    check_length(y, rows)
+    steps = preparation(rows, prepare)
     model = estimator if steps is None else Pipeline([("prepare", steps), ("model", estimator)])
-    with terminal.working(f"fitting {type(estimator).__name__} to {rows.shape[0]} rows"):
+    with terminal.fitting():
         return model.fit(rows) if y is None else model.fit(rows, y)
 
 
 def _in_blocks(source: Source, estimator: Any, prepare: str, categorical: list[str], terminal: Terminal) -> Any:
-    """Fit by `partial_fit`; the preparation is that of the first block."""
+    """Fit by `partial_fit`; the preparation, and what is a category, is that of the first block."""
     if not hasattr(estimator, "partial_fit"):
         raise ValueError(
             f"{type(estimator).__name__} must have partial_fit to be fitted block by block; use ModularKernelPCA, "
             "KernelEmbedding, ModularAutoencoder or a kernel baseline, or leave --stream out."
         )
-    size, steps, names = block_rows(source), None, None
-    model = clone(estimator)
-    for number, block in enumerate(terminal.track(source.blocks(size), "blocks fitted", source.n_rows, size)):
-        rows = _readable(block, categorical)
-        if number == 0:
-            steps = preparation(rows, prepare, categorical)
-            steps = steps if steps is None else steps.fit(rows)
-            names = list(rows.columns) if steps is None and isinstance(rows, pd.DataFrame) else None
-        prepared = rows if steps is None else steps.transform(rows)
-        # Types that differ between blocks would be taken for other data.
-        prepared = prepared.astype(np.float64) if names else prepared
-        model.partial_fit(prepared)
+    size, model = block_rows(source), clone(estimator)
+    first = next(source.blocks(size))
+    is_table = isinstance(first, pd.DataFrame)
+    texts = text_columns(first, categorical) if is_table else []
+    first = as_prepared(first, texts) if is_table else _as_array(first)
+    steps = preparation(first, prepare)
+    steps = steps if steps is None else steps.fit(first)
+    unseen = Unseen(steps, source.path)
+    blocks = source.as_texts(texts).blocks(size)
+    for block in terminal.track(blocks, "blocks fitted", source.n_rows, size):
+        rows = as_prepared(block, texts) if is_table else _as_array(block)
+        unseen.look(rows)
+        model.partial_fit(rows if steps is None else steps.transform(rows))
+    unseen.tell()
     return model if steps is None else Pipeline([("prepare", steps), ("model", model)])
 
 
-def _readable(rows: Any, categorical: list[str]) -> Any:
-    if isinstance(rows, pd.DataFrame):
-        return as_prepared(rows, categorical)
+def _as_array(rows: Any) -> Any:
     return rows if sp.issparse(rows) else np.asarray(rows)
 
 
-def summary(model: Any) -> Mapping[str, Any]:
-    """Return what a fitted estimator says about itself in numbers."""
-    names = ("loss_", "loss_bound_", "loss_gap_", "n_iter_", "n_clusters_", "layer_sizes_", "fidelity_", "redundancy_")
-    found = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    return {name: np.asarray(value).tolist() for name, value in found.items()}
+def summary(model: Any) -> dict[str, Any]:
+    """Return what a fitted model says about itself in numbers."""
+    estimator = last_step(model)
+    size = {"modules": estimator.n_modules} if hasattr(estimator, "n_modules") else {}
+    if hasattr(model, "transform"):
+        size["coordinates"] = len(model.get_feature_names_out())
+    names = ("loss_", "loss_bound_", "loss_gap_", "n_clusters_", "layer_sizes_", "fidelity_", "redundancy_")
+    found = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+    return {**size, **{name.strip("_"): np.asarray(value).tolist() for name, value in found.items()}}

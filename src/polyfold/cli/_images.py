@@ -19,7 +19,7 @@ def image_source(path: Path, size: str | None, color: bool) -> tuple[Any, ...]:
     shape = None if size is None else parse_size(size)
     first = read_image(files[0], shape, color)
 
-    def read(rows: int | None) -> Iterator[np.ndarray]:
+    def read(rows: int | None, texts: tuple[str, ...]) -> Iterator[np.ndarray]:
         step = len(files) if rows is None else rows
         for start in range(0, len(files), step):
             images = [read_image(file, shape, color) for file in files[start : start + step]]

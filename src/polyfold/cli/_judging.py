@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import r2_score
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from polyfold.cli._data import before_last, last_step
@@ -29,7 +29,8 @@ def judge(model: Any, rows: Any, y: np.ndarray | None, seed: int) -> dict[str, A
         labels = np.asarray(model.predict(rows))
         figures |= {"clusters": len(np.unique(labels))}
         if y is not None:
-            figures |= {"accuracy": clustering_accuracy(y, labels), "nmi": nmi(y, labels)}
+            codes = np.unique(y, return_inverse=True)[1]
+            figures |= {"accuracy": clustering_accuracy(codes, labels), "nmi": nmi(codes, labels)}
     if hasattr(model, "transform"):
         figures |= _of_coordinates(model, estimator, rows, y, seed)
     return figures
@@ -57,12 +58,19 @@ def _of_coordinates(model: Any, estimator: Any, rows: Any, y: np.ndarray | None,
     figures: dict[str, Any] = {f"precision at {k}": retrieval_precision(found, truth)}
     if hasattr(estimator, "transform_modules") and estimator._module_shape[0] > 1:
         figures["correlation of modules"] = module_correlation(estimator.transform_modules(seen)[:, :ASKED])
-    if y is not None and np.unique(y[some]).size > 1 and np.unique(y[some], return_counts=True)[1].min() >= 2:
-        folds = min(5, int(np.unique(y[some], return_counts=True)[1].min()))
-        figures["accuracy of 5 neighbours"] = float(
-            cross_val_score(KNeighborsClassifier(5), Z, y[some], cv=folds).mean()
-        )
+    if y is not None:
+        figures |= _of_classes(Z, y[some], rng)
     return figures
+
+
+def _of_classes(Z: np.ndarray, y: np.ndarray, rng: np.random.RandomState) -> dict[str, float]:
+    """Share of rows whose class five neighbours tell; nothing where most targets are there once."""
+    classes, codes = np.unique(y, return_inverse=True)
+    if not 1 < len(classes) <= len(y) / 2 or len(y) < 10:
+        return {}
+    order = KFold(5, shuffle=True, random_state=rng)
+    # Codes: targets such as 0.5 and 1.5 are classes here, and numbers to scikit-learn.
+    return {"accuracy of 5 neighbours": float(cross_val_score(KNeighborsClassifier(5), Z, codes, cv=order).mean())}
 
 
 def _neighbors(points: Any, asked: np.ndarray, k: int) -> np.ndarray:

@@ -9,17 +9,12 @@ from typing import Any
 
 import click
 
-from polyfold.cli._actions import (
-    cluster_file,
-    evaluate_file,
-    fit_to_file,
-    map_file,
-    report_file,
-    run_demonstration,
-    transform_file,
-)
+from polyfold.cli._actions import evaluate_file, fit_to_file, report_file, run_demonstration, transform_file
+from polyfold.cli._config import Setup, combine, split_names
 from polyfold.cli._data import Picked
 from polyfold.cli._describing import describe_installation, describe_model
+from polyfold.cli._messages import in_options
+from polyfold.cli._placing import cluster_file, map_file
 from polyfold.cli._prepare import CHOICES
 from polyfold.cli._searching import search_file
 from polyfold.cli._terminal import Terminal, notes
@@ -29,13 +24,14 @@ INTERRUPTED = 130
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 2 after an error, 130 after an interrupt."""
+    options = _options(sys.argv[1:] if arguments is None else arguments)
     try:
-        with notes():
+        with notes(options):
             return commands.main(arguments, prog_name="polyfold", standalone_mode=False) or 0
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except (KeyboardInterrupt, click.exceptions.Abort):
-        sys.stderr.write("interrupted; nothing was written.\n")
+        click.echo("interrupted; nothing was written.", err=True)
         return INTERRUPTED
     except click.ClickException as error:
         return _refuse(error.format_message())
@@ -45,11 +41,17 @@ def run(arguments: list[str] | None = None) -> int:
     except Exception as error:  # whatever goes wrong is told in a sentence; the place in the code on request
         if os.environ.get("POLYFOLD_DEBUG"):
             raise
-        return _refuse(" ".join(str(error).split()) or type(error).__name__)
+        return _refuse(in_options(" ".join(str(error).split()) or type(error).__name__, options))
+
+
+def _options(arguments: list[str]) -> list[str]:
+    """Return the names of all options of the command that is called."""
+    called = next((commands.commands[word] for word in arguments if word in commands.commands), None)
+    return [] if called is None else [str(option.name) for option in called.params]
 
 
 def _refuse(message: str) -> int:
-    sys.stderr.write(f"error: {message}\n")
+    click.echo(f"error: {message}", err=True)
     return 2
 
 
@@ -87,7 +89,9 @@ SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 PICK = _with(
     click.option("--target", help="Column, array of an .npz file, 'folder' of images, or file with the targets."),
-    click.option("--columns", help="Columns to use, separated by commas; numbers where they have no names."),
+    click.option(
+        "--columns", help="Columns to use, separated by commas; numbers such as 0-9,12 where they have no names."
+    ),
     click.option("--drop", help="Columns to leave out."),
     click.option("--array", help="Array of an .npz file that holds the rows."),
     click.option("--size", help="Width and height to which images are brought, such as 32x32."),
@@ -95,42 +99,42 @@ PICK = _with(
 )
 SETUP = _with(
     click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Parameter of the model; repeatable."),
-    click.option("--config", type=click.Path(), help="TOML file with model, options and [parameters]."),
+    click.option(
+        "--config",
+        type=click.Path(),
+        help="TOML file with model, options and [parameters], for what the command line leaves open.",
+    ),
     click.option(
         "--prepare",
         type=click.Choice(CHOICES),
         help="auto: tables are imputed, scaled and encoded, arrays imputed if values are missing; none; impute; scale.",
     ),
-    click.option("--categorical", help="Numeric columns that are categories, separated by commas."),
+    click.option("--categorical", help="Columns of numbers that are categories, separated by commas."),
 )
-
-
-def _names(text: Any) -> tuple[str, ...]:
-    """Names separated by commas; ranges such as 0-9 are numbers of columns."""
-    if isinstance(text, list):
-        return tuple(map(str, text))
-    found: list[str] = []
-    for part in (part.strip() for part in (text or "").split(",")):
-        first, sign, last = part.partition("-")
-        if sign and first.isdigit() and last.isdigit():
-            found += map(str, range(int(first), int(last) + 1))
-        elif part:
-            found.append(part)
-    return tuple(found)
 
 
 def _picked(options: dict[str, Any]) -> Picked:
     """Take the options that pick columns out of all options."""
-    columns, drop = (_names(options.pop(name, None)) for name in ("columns", "drop"))
+    columns, drop = (split_names(options.pop(name, None)) for name in ("columns", "drop"))
     rest = {name: options.pop(name, None) for name in ("target", "array", "size")}
     return Picked(columns, drop, **rest, color=bool(options.pop("color", False)))
+
+
+def _setup(options: dict[str, Any], model: str | None = None, given: dict[str, Any] | None = None) -> Setup:
+    """Take the options that say how to fit out of all options."""
+    taken = {name: options.pop(name) for name in ("config", "settings", "prepare", "categorical")}
+    return combine(_picked(options), **taken, seed=_seed(options), model=model, given=given)
+
+
+def _seed(options: dict[str, Any]) -> int | None:
+    seed = options.pop("seed")
+    return None if seed == -1 else seed
 
 
 def _act(action: Command, as_json: bool, always: bool = False, **options: Any) -> None:
     """Run an action and show its figures with the seconds it took."""
     terminal, start = Terminal(as_json), time.perf_counter()
-    seed = options.get("seed")
-    figures = action(terminal=terminal, **{**options, **({"seed": None} if seed == -1 else {})})
+    figures = action(terminal=terminal, **options)
     terminal.result({**figures, "seconds": round(time.perf_counter() - start, 2)}, always=always)
 
 
@@ -141,6 +145,9 @@ def _act(action: Command, as_json: bool, always: bool = False, **options: Any) -
 def fit(as_json: bool, **options: Any) -> None:
     """Fit a model to DATA and save it.
 
+    Without --model it is ModularKernelPCA: 15 modules of 20 dimensions, or fewer where the data have fewer columns;
+    --set n_modules and --set n_components choose otherwise.
+
     \b
     polyfold fit digits.npz -o digits.polyfold
     polyfold fit flowers.csv --target species --model ModularClassifier \\
@@ -148,14 +155,16 @@ def fit(as_json: bool, **options: Any) -> None:
     polyfold fit huge.zarr --stream --set n_modules=15 --set "kernel=Gaussian(gamma=0.1)" -o huge.polyfold
     polyfold fit photos/ --size 32x32 --config model.toml -o photos.polyfold
     """
-    _act(fit_to_file, as_json, picked=_picked(options), **options)
+    _act(fit_to_file, as_json, setup=_setup(options, options.pop("name")), **options)
 
 
 @commands.command()
 @_with(MODEL, DATA, OUTPUT, PICK, JSON)
 @click.option("--reconstruct", is_flag=True, help="Write what the codes give back; into a folder: as images.")
 def transform(as_json: bool, **options: Any) -> None:
-    """Write the coordinates of DATA that MODEL gives, block by block.
+    """Write the coordinates that MODEL gives to DATA.
+
+    Block by block.
 
     \b
     polyfold transform digits.polyfold new.npy -o z.parquet
@@ -172,7 +181,7 @@ def transform(as_json: bool, **options: Any) -> None:
 @click.option("--expand", type=click.IntRange(1), help="Candidates from each module.")
 @click.option("--graph", is_flag=True, help="Write the graph of distances as a CSR .npz file.")
 def search(as_json: bool, **options: Any) -> None:
-    """Find the nearest rows of DATA in the representation of MODEL.
+    """Find the nearest rows of DATA by MODEL.
 
     Writes the numbers of the rows, and in .npz files their distances as well.
 
@@ -185,18 +194,32 @@ def search(as_json: bool, **options: Any) -> None:
 
 @commands.command()
 @_with(DATA, OUTPUT, SETUP, PICK, SEED, JSON)
-@click.option("-n", "--clusters", default="auto", show_default=True, help="Number of clusters, or auto.")
+@click.option("-n", "--clusters", help="Number of clusters, or auto, the default; before that of --config.")
 @click.option("--with", "model", help="Saved clusterer to use as it is.")
 @click.option("--save", help="File for the fitted clusterer.")
 def cluster(as_json: bool, **options: Any) -> None:
-    """Group the rows of DATA and write the number of every row's group.
+    """Group the rows of DATA.
+
+    Writes the number of every row's group.
 
     \b
     polyfold cluster flowers.csv --drop species -n 3 --save groups.polyfold -o groups.csv
     polyfold cluster new.csv --with groups.polyfold -o new_groups.csv
     polyfold cluster digits.npz -n 10 --set network__n_clusterings=200 -o groups.npy
     """
-    _act(cluster_file, as_json, picked=_picked(options), **options)
+    given = {} if (number := _number(options.pop("clusters"))) is None else {"n_clusters": number}
+    fresh = {"-n": given, "--set": options["settings"], "--config": options["config"], "--prepare": options["prepare"]}
+    if options["model"] and (named := [name for name, value in fresh.items() if value]):
+        raise click.UsageError(f"--with takes a clusterer as it is, got {named[0]} as well; leave out one of them.")
+    _act(cluster_file, as_json, setup=_setup(options, given=given), **options)
+
+
+def _number(clusters: str | None) -> int | str | None:
+    if clusters is None or clusters == "auto":
+        return clusters
+    if not clusters.isdigit():
+        raise click.UsageError(f"-n/--clusters must be a number or auto, got {clusters!r}.")
+    return int(clusters)
 
 
 @commands.command(name="map")
@@ -205,22 +228,26 @@ def cluster(as_json: bool, **options: Any) -> None:
 def map_(as_json: bool, **options: Any) -> None:
     """Lay out the rows of DATA in two dimensions.
 
+    Writes coordinates, or a picture (.png, .svg, .pdf) that is coloured by --target.
+
     \b
     polyfold map digits.npz --target y -o map.png
     polyfold map flowers.csv --drop species -o map.csv
     """
-    _act(map_file, as_json, picked=_picked(options), **options)
+    _act(map_file, as_json, setup=_setup(options), **options)
 
 
 @commands.command()
 @_with(MODEL, DATA, PICK, SEED, JSON)
 def evaluate(as_json: bool, **options: Any) -> None:
-    """Say how good MODEL is on DATA: neighbours kept, redundancy of modules, accuracy where there are targets.
+    """Say how good MODEL is on DATA.
+
+    The share of neighbours that are kept, how alike the modules are, and accuracies where there are targets.
 
     \b
     polyfold evaluate digits.polyfold digits.npz --target y
     """
-    _act(evaluate_file, as_json, always=True, picked=_picked(options), **options)
+    _act(evaluate_file, as_json, always=True, picked=_picked(options), seed=_seed(options), **options)
 
 
 @commands.command()
@@ -228,7 +255,9 @@ def evaluate(as_json: bool, **options: Any) -> None:
 @click.option("--title", help="Title of the page.")
 @click.option("--points", type=click.IntRange(10), default=10_000, show_default=True, help="Most points to show.")
 def report(as_json: bool, **options: Any) -> None:
-    """Write a page in which the representation of DATA by MODEL can be explored, one HTML file.
+    """Write a page to explore MODEL and DATA.
+
+    One HTML file, coloured by --target.
 
     \b
     polyfold report flowers.polyfold flowers.csv --target species -o flowers.html
@@ -248,7 +277,9 @@ def demo(as_json: bool, output: str) -> None:
 @click.argument("model", required=False)
 @JSON
 def info(as_json: bool, model: str | None) -> None:
-    """Say what a MODEL file holds; without one, what is installed and can be fitted.
+    """Say what a MODEL file holds.
+
+    Without one, what is installed and can be fitted.
 
     \b
     polyfold info

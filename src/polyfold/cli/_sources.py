@@ -5,7 +5,7 @@ array, or the parts of a CSR matrix as scipy or `polyfold.datasets` write them.
 """
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,21 +26,26 @@ class Source:
     """Rows of a file: arrays, CSR matrices or tables, by blocks; `labels` are what the file says about its rows."""
 
     path: Path
-    read: Callable[[int | None], Iterator[Any]]  # number of rows of a block, None for all -> blocks
+    read: Callable[..., Iterator[Any]]  # rows of a block, None for all; columns to read as texts -> blocks
     n_rows: int | None
     n_columns: int
     names: tuple[str, ...] | None = None
     labels: dict[str, Any] | None = None
     image_shape: tuple[int, ...] | None = None
     about: int = 0  # rows, where they are not counted
+    texts: tuple[str, ...] = ()
 
     def whole(self) -> Any:
         """Return all rows."""
-        return next(iter(self.read(None)))
+        return next(self.blocks(None))
 
-    def blocks(self, rows: int) -> Iterator[Any]:
-        """Yield the rows, so many at a time."""
-        return self.read(rows)
+    def blocks(self, rows: int | None) -> Iterator[Any]:
+        """Yield the rows, so many at a time, or all at once."""
+        return iter(self.read(rows, self.texts))
+
+    def as_texts(self, columns: Iterable[str]) -> "Source":
+        """Return the same rows with these columns as they stand in the file: "007" is not taken for 7."""
+        return replace(self, texts=tuple(columns))
 
     def bytes_in_memory(self) -> float:
         """Return what all rows take in double precision."""
@@ -49,13 +54,15 @@ class Source:
     def with_columns(self, chosen: list[str]) -> "Source":
         """Return the same rows with these columns only."""
         if self.names is not None:
-            return replace(self, read=_then(self.read, lambda rows: rows[chosen]), names=tuple(chosen))
-        numbers = [int(name) for name in chosen]
-        return replace(self, read=_then(self.read, lambda rows: rows[:, numbers]), n_columns=len(numbers))
+            read, names = _then(self.read, lambda rows: rows[chosen]), tuple(chosen)
+        else:
+            numbers = [int(name) for name in chosen]
+            read, names = _then(self.read, lambda rows: rows[:, numbers]), None
+        return replace(self, read=read, names=names, n_columns=len(chosen))
 
 
-def _then(read: Callable[[int | None], Iterator[Any]], change: Callable[[Any], Any]) -> Any:
-    return lambda rows: map(change, read(rows))
+def _then(read: Callable[..., Iterator[Any]], change: Callable[[Any], Any]) -> Any:
+    return lambda *how: map(change, read(*how))
 
 
 def open_source(path: str | Path, *, array: str | None = None, size: str | None = None, color: bool = False) -> Source:
@@ -90,7 +97,7 @@ def _of_array(path: Path, values: Any, labels: dict[str, Any] | None = None) -> 
         raise ValueError(f"{path} must hold numbers, got {values.dtype}.")
     n, d = values.shape
 
-    def read(rows: int | None) -> Iterator[Any]:
+    def read(rows: int | None, texts: tuple[str, ...]) -> Iterator[Any]:
         if rows is None:
             return iter([values if isinstance(values, np.ndarray) or sp.issparse(values) else values[:]])
         return (values[block] for block in _slices(n, rows))
@@ -146,12 +153,14 @@ def _zarr(path: Path) -> Source:
 
 
 def _csv(path: Path) -> Source:
-    def tables(rows: int | None) -> Iterator[pd.DataFrame]:
+    def tables(rows: int | None, texts: tuple[str, ...] = ()) -> Iterator[pd.DataFrame]:
+        # With low_memory a column of numbers and texts is numbers in some of its parts.
+        options: Any = {"dtype": dict.fromkeys(texts, str), "low_memory": False}
         try:
             if rows is None:
-                yield pd.read_csv(path)
+                yield pd.read_csv(path, **options)
                 return
-            with pd.read_csv(path, chunksize=rows) as chunks:
+            with pd.read_csv(path, chunksize=rows, **options) as chunks:
                 yield from chunks
         except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
             raise ValueError(
@@ -173,7 +182,7 @@ def _parquet(path: Path) -> Source:
     except Exception as error:  # pyarrow's own kinds
         raise ValueError(f"{path} must be a parquet file, got one that cannot be read ({error}).") from error
 
-    def tables(rows: int | None) -> Iterator[pd.DataFrame]:
+    def tables(rows: int | None, texts: tuple[str, ...]) -> Iterator[pd.DataFrame]:
         if rows is None:
             yield file.read().to_pandas()
             return

@@ -1,17 +1,21 @@
 """What a person sees: progress on a terminal, nothing in a pipe, JSON on request."""
 
 import json
-import logging
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
+import click
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
+
+from polyfold import show_progress
+from polyfold.cli._messages import in_options
 
 
 class Terminal:
@@ -19,26 +23,25 @@ class Terminal:
 
     def __init__(self, as_json: bool):
         self.as_json = as_json
-        self.errors = Console(stderr=True, highlight=False)
-        self.out = Console(highlight=False)
-        self.is_shown = sys.stderr.isatty() and not as_json
+        # Names of files, columns and classes are printed as they are: nothing in them is markup.
+        literal: Any = {"highlight": False, "markup": False, "emoji": False}
+        self.errors, self.out = Console(stderr=True, **literal), Console(**literal)
+        self.is_shown = sys.stderr is not None and sys.stderr.isatty() and not as_json
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
-        """Show what the library says about its progress in one line that changes."""
-        if not self.is_shown:
+        """Show that something is being done that does not tell how far it is."""
+        with self.errors.status(Text(what)) if self.is_shown else nullcontext():
             yield
-            return
-        logger, before = logging.getLogger("polyfold"), logging.getLogger("polyfold").level
-        with self.errors.status(what) as status:
-            handler = _Line(lambda text: status.update(f"{what}: {text}"))
-            logger.addHandler(handler)
-            logger.setLevel(logging.INFO)
-            try:
-                yield
-            finally:
-                logger.removeHandler(handler)
-                logger.setLevel(before)
+
+    @contextmanager
+    def fitting(self) -> Iterator[None]:
+        """Show the library's own bar, with the time left."""
+        show_progress(self.is_shown)
+        try:
+            yield
+        finally:
+            show_progress(False)
 
     def track(self, blocks: Iterable[Any], what: str, n_rows: int | None, size: int) -> Iterator[Any]:
         """Yield blocks under a bar with the time left."""
@@ -55,7 +58,7 @@ class Terminal:
     def result(self, figures: dict[str, Any], *, always: bool = False) -> None:
         """Print figures: as JSON, as a table where they are what was asked for, or as a line on a terminal."""
         if self.as_json:
-            sys.stdout.write(json.dumps(figures, default=_plain, ensure_ascii=False) + "\n")
+            click.echo(json.dumps(figures, default=_plain, ensure_ascii=False))
         elif always:
             table = Table(show_header=False, box=None, pad_edge=False)
             for name, value in figures.items():
@@ -65,21 +68,12 @@ class Terminal:
             self.errors.print(", ".join(f"{name}: {_text(value)}" for name, value in figures.items()))
 
 
-class _Line(logging.Handler):
-    def __init__(self, show: Any):
-        super().__init__()
-        self.show = show
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.show(record.getMessage())
-
-
 @contextmanager
-def notes() -> Iterator[None]:
-    """Show warnings as one line each, without the place in the code."""
+def notes(options: list[str]) -> Iterator[None]:
+    """Show warnings as one line each, without the place in the code, in the words of a command with these options."""
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        sys.stderr.write(f"note: {message}\n")
+        click.echo(f"note: {in_options(str(message), options)}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)

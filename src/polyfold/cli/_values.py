@@ -3,9 +3,7 @@
 import ast
 import importlib
 import inspect
-import tomllib
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -90,6 +88,14 @@ def find_class(name: str) -> type:
     )
 
 
+def _network(cls: type, n_clusters: Any) -> Any:
+    """Return a network to set parameters of, where an estimator would make its own."""
+    if not issubclass(cls, polyfold.BootstrapClustering):
+        return polyfold.MultilayerBootstrapNetwork()
+    classes = n_clusters if isinstance(n_clusters, int) and n_clusters > 0 else 2
+    return polyfold.MultilayerBootstrapNetwork(classes, n_classes=classes)
+
+
 def make_estimator(name: str, parameters: Mapping[str, Any], seed: int | None) -> Any:
     """Make an unfitted estimator: ``a__b`` sets b of the part a, a seed goes to every part that has none."""
     cls = find_class(name)
@@ -101,6 +107,9 @@ def make_estimator(name: str, parameters: Mapping[str, Any], seed: int | None) -
         given["representation"] = polyfold.ModularKernelPCA()
     if missing := [key for key in needed if key not in given]:
         raise ValueError(f"{name} needs {missing[0]}; for example --set '{missing[0]}=BootstrapClustering()'.")
+    has_network = "network" in inspect.signature(cls).parameters and "network" not in parameters
+    if has_network and any(key.startswith("network__") for key in parameters):
+        given["network"] = _network(cls, parameters.get("n_clusters"))
     rest = {key: value for key, value in parameters.items() if key not in given}
     estimator = cls(**given).set_params(**rest)
     if seed is not None:
@@ -108,17 +117,3 @@ def make_estimator(name: str, parameters: Mapping[str, Any], seed: int | None) -
         unset = {key: seed for key, value in parts if key.split("__")[-1] == "random_state" and value is None}
         estimator.set_params(**unset)
     return estimator
-
-
-def read_config(path: str | Path | None) -> dict[str, Any]:
-    """Return the settings of a TOML file: ``model``, options of the command, and the table ``parameters``."""
-    if path is None:
-        return {}
-    try:
-        config = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} must be a TOML file, got one that cannot be read ({error}).") from error
-    parameters = config.get("parameters", {})
-    if not isinstance(parameters, dict):
-        raise ValueError(f"parameters of {path} must be a table, [parameters], got {parameters!r}.")
-    return {**config, "parameters": {key: parse_value(value) for key, value in parameters.items()}}

@@ -1,5 +1,6 @@
 """Files that are written block by block and are there only when they are whole."""
 
+import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -11,20 +12,46 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+import polyfold
 from polyfold._validation import import_extra
 from polyfold.cli._images import write_images
 
 SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
+PICTURES = (".png", ".svg", ".pdf")
+# What a kind of file needs beyond the library, and the extra that brings it.
+NEEDED = {
+    ".parquet": ("pyarrow.parquet", "cli"),
+    ".zarr": ("zarr", "cli"),
+    **dict.fromkeys(PICTURES, ("matplotlib.figure", "plot")),
+}
 
 
 def check_output(path: str | Path, kinds: tuple[str, ...] = SUFFIXES) -> Path:
-    """Return the path of a file to be written, or say which kinds there are."""
+    """Return the path of a file to be written, or say what is wrong with it before any work is done."""
     path = Path(path)
-    if path.suffix.lower() not in kinds:
+    kind = path.suffix.lower()
+    if kind not in kinds:
         raise ValueError(f"--output must end in {', '.join(kinds)}, got {str(path)!r}.")
-    if not path.parent.is_dir():
-        raise ValueError(f"--output must be in a folder that is there, got {str(path)!r}.")
+    check_place("--output", path, is_folder=kind in ("", ".zarr"))
+    if kind in NEEDED:
+        import_extra(*NEEDED[kind])
     return path
+
+
+def check_place(option: str, path: Path, *, is_folder: bool = False) -> None:
+    """Refuse a path where nothing can be written."""
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ValueError(f"{option} must be in a folder that is there and can be written to, got {str(path)!r}.")
+    if path.exists() and path.is_dir() != is_folder:
+        raise ValueError(f"{option} must be a {'folder' if is_folder else 'file'}, got {str(path)!r}, which is not.")
+
+
+def check_model_path(option: str, path: str) -> Path:
+    """Return the path of a model to be written, or say what is wrong with it."""
+    if Path(path).suffix.lower() in (*SUFFIXES, *PICTURES, ".html"):
+        raise ValueError(f"{option} must not name a file of data for a model, got {path!r}; end it in .polyfold.")
+    check_place(option, Path(path))
+    return Path(path)
 
 
 @contextmanager
@@ -140,14 +167,11 @@ def write_graph(path: Path, graph: Any) -> None:
 
 
 def draw(path: Path, Z: np.ndarray, y: np.ndarray | None) -> None:
-    """Write a picture of points in two dimensions, with a colour for every target."""
-    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(7, 7), layout="constrained")
-    axes = figure.subplots()
-    for name in [None] if y is None else np.unique(y):
-        rows = Z if name is None else Z[y == name]
-        axes.scatter(rows[:, 0], rows[:, 1], s=max(1.0, min(12.0, 2e4 / len(Z))), linewidths=0, label=name)
-    if y is not None and len(np.unique(y)) <= 20:
-        axes.legend(markerscale=3, frameon=False)
+    """Write a picture of points in two dimensions, coloured by their targets: classes, or numbers."""
+    axes = import_extra("matplotlib.figure", "plot").Figure(figsize=(8, 7), layout="constrained").subplots()
+    polyfold.report.RepresentationDisplay(Z, y=y).plot(axes, theme="light")
     axes.set_axis_off()
+    for name in axes.get_legend().get_texts() if axes.get_legend() else ():
+        name.set_parse_math(False)  # a class may be called $x$
     with whole(path) as temporary:
-        figure.savefig(temporary, dpi=150)
+        axes.figure.savefig(temporary, dpi=150)

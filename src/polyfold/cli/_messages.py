@@ -1,0 +1,40 @@
+"""Messages of the library in the words of the command line: options in the place of parameters."""
+
+import re
+from collections.abc import Iterable
+
+from polyfold.cli._values import public_classes
+
+# Option of a command -> the parameter behind it, as the library calls it, and how the option is written.
+OPTIONS = {
+    "clusters": ("n_clusters", "-n/--clusters"),
+    "neighbors": ("n_neighbors", "-k/--neighbors"),
+    "points": ("max_points", "--points"),
+    "seed": ("random_state", "--seed"),
+}
+
+
+def in_options(message: str, options: Iterable[str]) -> str:
+    """Return a message with the parameters that a command sets called by its options.
+
+    Examples
+    --------
+    >>> in_options("n_clusters must be an integer >= 1, got 0.", ["clusters", "settings"])
+    '-n/--clusters must be an integer >= 1, got 0.'
+    >>> in_options("noise must be a number >= 0, got -1; pass layer=-1.", ["settings"])
+    '--set noise must be a number >= 0, got -1; pass --set layer=-1.'
+    """
+    # What Python shows in an attribute is in no file of results.
+    message = re.sub(r"look at \w+_, or ", "", message)
+    for parameter, option in (OPTIONS[name] for name in OPTIONS if name in options):
+        message = re.sub(rf"\b{parameter}=('?)([\w.-]+)\1", rf"{option} \2", message)
+        message = re.sub(rf"\b{parameter}\b", option, message)
+    return _with_settings(message) if "settings" in options else message
+
+
+def _with_settings(message: str) -> str:
+    """Write a parameter at the beginning, or one to pass, as --set does."""
+    known = {name for value in public_classes().values() for name in getattr(value, "_get_param_names", list)()}
+    names = "|".join(sorted(known, key=len, reverse=True))
+    message = re.sub(rf"^({names}) ", r"--set \1 ", message)
+    return re.sub(rf"\bpass ({names})=('?)([\w.-]+)\2", r"pass --set \1=\3", message)
