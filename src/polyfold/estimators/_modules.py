@@ -14,6 +14,7 @@ from polyfold._running import using_threads
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
 from polyfold.modular import DATA_SOLVERS, SOLVERS, ModularFit, score_solution
+from polyfold.sources import by_blocks
 from polyfold.spectra import Spectrum
 
 CARRIED = ("n_features_in_", "feature_names_in_", "_seeds")  # what a remixed model takes over
@@ -169,17 +170,18 @@ class ModularTransformer(ModuleMixin, SpectralEstimator):
 
     offsets_: NDArray | None = None
 
+    @by_blocks
     def transform(self, X: Any) -> NDArray:
         """Return all modules side by side.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
+        X : {array-like, sparse matrix, stream} of shape (n, n_features)
 
         Returns
         -------
         Z : ndarray of shape (n, n_modules * n_components)
-            Columns ``m * n_components`` to ``(m + 1) * n_components`` are module m.
+            Columns ``m * n_components`` to ``(m + 1) * n_components`` are module m. Lazy for Dask.
         """
         check_is_fitted(self)
         X = self._validate_fitted(X)
