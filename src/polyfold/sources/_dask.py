@@ -6,7 +6,9 @@ worker is lost.
 """
 
 import functools
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from copy import deepcopy
 from typing import Any
 
@@ -27,12 +29,12 @@ class DaskSource(Source):
 
     def __init__(self, X: Any, columns: Iterable[str] | None = None):
         self._dask, self._array = import_extra("dask", "dask"), import_extra("dask.array", "dask")
-        self._is_frame = hasattr(X, "to_dask_array")
+        self._is_frame = hasattr(type(X), "to_dask_array")  # of the class: a Delayed has any attribute
         if self._is_frame:
             X = X if columns is None else X[list(columns)]
             self.names = tuple(map(str, X.columns))
             X = X.to_dask_array()
-        elif columns is not None or not hasattr(X, "to_delayed") or not hasattr(X, "chunks"):
+        elif columns is not None or not isinstance(X, self._array.Array):
             raise ValueError(f"X must be a Dask array, or a Dask data frame with columns, got {type(X).__name__}.")
         check_matrix(X)
         self._X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
@@ -116,7 +118,24 @@ class DaskSource(Source):
         return self._array.concatenate(arrays, allow_unknown_chunksizes=True)
 
     def _compute_with(self, compute: Callable[[], Any]) -> Any:
-        return compute()
+        """Compute, and say so in one sentence where the cluster is gone."""
+        distributed = sys.modules.get("distributed")  # where nobody has loaded it there is no cluster
+        if distributed is None:
+            return compute()
+        try:
+            client = distributed.default_client()
+        except ValueError:  # its way to say that there is none
+            return compute()
+        try:
+            if client.status != "running":
+                raise ConnectionError(f"its client is {client.status}")
+            return compute()
+        except (CancelledError, ConnectionError) as error:
+            raise ConnectionError(
+                f"the Dask scheduler at {client.scheduler.address if client.scheduler else 'its address'} must answer "
+                f"until the work is done, got none ({error}); connect a distributed.Client to a cluster that runs, and "
+                "start again."
+            ) from error
 
     def __getstate__(self) -> dict[str, Any]:
         # To workers: what a chunk is, not where all of them are.
