@@ -22,7 +22,7 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 def documented():
     """Public classes and functions."""
     computing = ("estimators", "ensembles", "baselines", "bootstrap", "metrics", "kernels")
-    for package in (*computing, "datasets", "report", "saving"):
+    for package in (*computing, "datasets", "report", "saving", "sources"):
         module = importlib.import_module(f"polyfold.{package}")
         for name in module.__all__:
             thing = getattr(module, name)

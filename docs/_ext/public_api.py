@@ -23,6 +23,10 @@ SECTIONS = {
     ),
     "polyfold.baselines": ("Baselines", "The rivals that modules and non-redundant coordinates are compared with."),
     "polyfold.kernels": ("Kernels", "Similarities of rows, by name or as objects, and what a new kernel is made of."),
+    "polyfold.sources": (
+        "Streams",
+        "Files, blocks and clusters in the place of arrays, and how much memory they take.",
+    ),
     "polyfold.metrics": ("Metrics", "Scores of finished representations."),
     "polyfold.report": ("Pictures and pages", "They need `pip install 'polyfold[plot]'`."),
     "polyfold.datasets": ("Data sets", "Loaders from a data folder, and generators."),

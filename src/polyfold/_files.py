@@ -4,8 +4,10 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,23 @@ def write_file(path: str | os.PathLike[str], content: bytes | Iterable[bytes | m
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a path to write a file or a folder to, and put it in the place of `path` at the end, or nothing."""
+    path = Path(path)
+    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}.part{path.suffix}")
+    try:
+        yield temporary
+        if path.is_dir() and temporary.is_dir():
+            shutil.rmtree(path)
+        temporary.replace(path)
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary)
+        else:
+            temporary.unlink(missing_ok=True)
 
 
 def digest(content: bytes) -> str:

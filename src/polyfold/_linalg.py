@@ -12,9 +12,14 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot, svd_flip
 BLOCK_BYTES = 16_000_000  # large enough that sums of Gram blocks cost little, small enough for any machine
 
 
+def block_rows(width: int, itemsize: int = 8) -> int:
+    """Return how many rows of `width` columns fit BLOCK_BYTES."""
+    return max(64, BLOCK_BYTES // max(1, width * itemsize))
+
+
 def row_blocks(n_rows: int, width: int, itemsize: int = 8) -> Iterator[slice]:
     """Slices over rows such that one block of `width` columns fits BLOCK_BYTES."""
-    step = max(64, BLOCK_BYTES // max(1, width * itemsize))
+    step = block_rows(width, itemsize)
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._running import LongFit, phases, shows_progress, threaded, track, using_threads
 from polyfold._validation import check_choice, keeps_state_on_failure
+from polyfold.sources import by_blocks
 
 
 class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -102,6 +103,7 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
                 self.estimators_ = list(track(found, "classifiers", total=len(modules)))
         return self
 
+    @by_blocks
     def predict(self, X: Any) -> NDArray:
         """Return the class that the modules agree on.
 
@@ -116,6 +118,7 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         winners = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[winners]
 
+    @by_blocks
     def predict_proba(self, X: Any) -> NDArray:
         """Return the share of votes (hard) or the mean probability (soft) of every class.
 

@@ -14,6 +14,7 @@ from polyfold.ensembles._graphs import pieces, sparse_graph
 from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch
 from polyfold.ensembles._rerank import within
 from polyfold.neighbors import choose_engine
+from polyfold.sources import by_blocks
 
 MODES = ("distance", "connectivity")
 # What a graph is tuned to where nothing else is asked for.
@@ -127,6 +128,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             self.modules_, self.expand_ = effort.modules, effort.expand
         return self
 
+    @by_blocks
     def kneighbors(
         self,
         X: Any = None,

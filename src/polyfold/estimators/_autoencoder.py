@@ -91,6 +91,7 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     """
 
     SOLVERS = ("closed", "backfit", "gradient")
+    _sums_blocks = True
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from polyfold._running import using_threads
 from polyfold._validation import check_count
 from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
+from polyfold.sources import by_blocks
 from polyfold.spectra import Spectrum
 
 
@@ -68,17 +69,18 @@ class KernelEmbedding(SpectralEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @by_blocks
     def transform(self, X: Any) -> NDArray:
         """Return the coordinates of old or new points.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
+        X : {array-like, sparse matrix, stream} of shape (n, n_features)
 
         Returns
         -------
         Z : ndarray of shape (n, n_components)
-            Columns beyond the rank of the kernel are zero.
+            Columns beyond the rank of the kernel are zero. Lazy for Dask.
         """
         X = self._validate_fitted(X)
         kept = min(self._n_features_out, self.spectrum_.rank)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from polyfold._running import LongFit, in_blocks, shows_progress, threaded, using_threads
 from polyfold._validation import check_rows, keeps_state_on_failure
 from polyfold.estimators._modules import ModuleMixin
+from polyfold.sources import by_blocks, check_stream, in_memory, is_stream
 
 BATCH = 512  # rows moved to the mean at a time: few enough to stay in the cache
 
@@ -19,6 +20,7 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
     """Base of the linear autoencoders; subclasses add `_fit_rows`."""
 
     n_jobs: int | None
+    _sums_blocks = False  # whether a fit needs no more than sums over blocks of rows
 
     @keeps_state_on_failure
     @shows_progress
@@ -27,7 +29,8 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
+            A stream is any container of :func:`polyfold.sources.as_source`: files, blocks, Dask.
         y : None
             Not used.
 
@@ -36,7 +39,10 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
         self : object
         """
         self._check_modules()
-        X = self._validate(X, reset=True)
+        if self._sums_blocks and is_stream(X):
+            X = check_stream(self, X, reset=True, minimum=2)
+        else:
+            X = self._validate(X, reset=True)
         with using_threads(self.n_jobs):
             self._fit_rows(X)
         return self
@@ -45,17 +51,18 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
         """Fit to checked rows, and end with `_store_modules`."""
         raise NotImplementedError
 
+    @by_blocks
     def transform(self, X: Any) -> NDArray:
         """Return the codes of all modules side by side.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
+        X : {array-like, sparse matrix, stream} of shape (n, n_features)
 
         Returns
         -------
         Z : ndarray of shape (n, n_modules * n_components)
-            Columns ``m * n_components`` to ``(m + 1) * n_components`` are module m.
+            Columns ``m * n_components`` to ``(m + 1) * n_components`` are module m. Lazy for Dask.
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
@@ -70,6 +77,7 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
         Z -= shift.astype(X.dtype)
         return Z
 
+    @by_blocks
     def inverse_transform(self, Z: Any) -> NDArray:
         """Return the ensemble's reconstruction: the mean over the modules.
 
@@ -119,7 +127,7 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
         self._module_shape = encoders.shape[:2]
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
-        return check_rows(self, X, reset=reset, minimum=2 if reset else 1)
+        return check_rows(self, in_memory(X), reset=reset, minimum=2 if reset else 1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,6 +14,7 @@ from polyfold._running import using_threads
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
 from polyfold.modular import DATA_SOLVERS, SOLVERS, ModularFit, score_solution
+from polyfold.sources import by_blocks, is_stream
 from polyfold.spectra import Spectrum
 
 CARRIED = ("n_features_in_", "feature_names_in_", "_seeds")  # what a remixed model takes over
@@ -31,15 +32,16 @@ class ModuleMixin:
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
+        X : {array-like, sparse matrix, stream} of shape (n, n_features)
 
         Returns
         -------
         Z : ndarray of shape (n_modules, n, n_components)
             A view of what `transform` returns.
         """
-        Z = np.asarray(self.transform(X))  # type: ignore[attr-defined]
-        return Z.reshape(len(Z), *self._module_shape).transpose(1, 0, 2)
+        Z = self.transform(X)  # type: ignore[attr-defined]
+        Z = Z if is_stream(Z) else np.asarray(Z)  # those of Dask stay lazy
+        return Z.reshape(Z.shape[0], *self._module_shape).transpose(1, 0, 2)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Return the names of the columns: ``module2_dim0`` is the first dimension of the third module.
@@ -169,17 +171,18 @@ class ModularTransformer(ModuleMixin, SpectralEstimator):
 
     offsets_: NDArray | None = None
 
+    @by_blocks
     def transform(self, X: Any) -> NDArray:
         """Return all modules side by side.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
+        X : {array-like, sparse matrix, stream} of shape (n, n_features)
 
         Returns
         -------
         Z : ndarray of shape (n, n_modules * n_components)
-            Columns ``m * n_components`` to ``(m + 1) * n_components`` are module m.
+            Columns ``m * n_components`` to ``(m + 1) * n_components`` are module m. Lazy for Dask.
         """
         check_is_fitted(self)
         X = self._validate_fitted(X)

@@ -14,6 +14,7 @@ from polyfold._running import LongFit, phases, shows_progress, using_threads
 from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure, own_rows
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import as_kernel, takes_precomputed
+from polyfold.sources import check_stream, in_memory, is_stream
 from polyfold.spectra import FEATURE_MAPS, Spectrum, SpectrumBuilder, spectrum_of
 
 
@@ -39,8 +40,9 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The kernel matrix itself, of shape (n_samples, n_samples), where ``kernel="precomputed"``.
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
+            The kernel matrix itself, of shape (n_samples, n_samples), where ``kernel="precomputed"``. A stream is any
+            container of :func:`polyfold.sources.as_source`: files, blocks, Dask.
         y : None
             Not used.
 
@@ -49,7 +51,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self : object
         """
         with using_threads(self.n_jobs):
-            rows = self._validate(X, reset=True, minimum=2)
+            rows = self._validate(X, reset=True, minimum=2, streams=self._sums_blocks())
             self._check_parameters()
             self._seeds = _draw_seeds(self.random_state)
             phase = phases(self._costs(*rows.shape))
@@ -123,14 +125,22 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Return how many directions are read."""
         raise NotImplementedError
 
-    def _validate(self, X: Any, *, reset: bool, minimum: int = 1) -> Any:
+    def _validate(self, X: Any, *, reset: bool, minimum: int = 1, streams: bool = False) -> Any:
+        """Return checked rows: a source where `streams` are wanted and `X` is one, else an array."""
         kernel = as_kernel(self.kernel)
+        if streams and is_stream(X):
+            return check_stream(self, X, reset=reset, minimum=minimum)
+        X = in_memory(X)
         rows = check_rows(self, X, reset=reset, minimum=minimum)
         return as_dense(rows) if kernel.is_pointwise and kernel.takes_precomputed else rows
 
     def _validate_fitted(self, X: Any) -> Any:
         check_is_fitted(self, "spectrum_")
         return self._validate(X, reset=False)
+
+    def _sums_blocks(self) -> bool:
+        """Whether a fit needs no more than sums over blocks of rows."""
+        return hasattr(self, "partial_fit") and not as_kernel(self.kernel).needs_rows
 
     def _check_parameters(self) -> None:
         check_count("rank", self.rank)

@@ -49,10 +49,11 @@ class Kernel(BaseEstimator, ABC):
     is_pointwise: ClassVar[bool] = True
     is_linear: ClassVar[bool] = False  # whether the point itself is its feature
     takes_precomputed: bool = False  # whether `X` holds kernel values, pairs of points
+    needs_rows: ClassVar[bool] = False  # whether `resolve` looks at the rows themselves, not at their survey only
     given_as: ClassVar[str] = ""  # how the user gave the values, which are then checked; empty for our own functions
 
     def resolve(self, X: Any) -> Self:
-        """Return a copy whose data-dependent defaults (such as γ) are taken from `X`."""
+        """Return a copy whose data-dependent defaults (such as γ) are taken from `X`: rows, or a survey of a stream."""
         resolved = clone(self)
         resolved._resolve(X)
         return resolved

@@ -10,21 +10,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from polyfold._linalg import as_dense, inner_products, row_blocks, shifted_products
+from polyfold._linalg import as_dense, inner_products, shifted_products
 from polyfold._validation import check_count, check_real
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels._base import IdentityFeatures, Kernel, PointFeatures, as_float
-
-
-def total_variance(X: Any) -> float:
-    """Sum of the variances of the columns."""
-    if sp.issparse(X):
-        return float(mean_variance_axis(X.tocsr(), axis=0)[1].sum())
-    mean = X.mean(axis=0, dtype=np.float64).astype(as_float(X[:0]).dtype)
-    blocks = row_blocks(*X.shape)
-    return sum(float(row_norms(X[rows] - mean, squared=True).sum(dtype=np.float64)) for rows in blocks) / len(X)
+from polyfold.sources import survey
 
 
 def mean_distance_gamma(X: Any) -> float:
@@ -32,14 +23,14 @@ def mean_distance_gamma(X: Any) -> float:
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), source or survey
 
     Returns
     -------
     gamma : float
         1.0, with a warning, where all rows are equal.
     """
-    variance = total_variance(X)
+    variance = survey(X).total_variance
     if variance > 0:
         return 1 / (2 * variance)
     warnings.warn(
@@ -124,7 +115,8 @@ class Linear(Kernel):
     def about(self, X: Any) -> Self:
         """Return the kernel of differences from the mean of dense rows: the same once it is centred."""
         moved = clone(self)
-        moved._origin = None if sp.issparse(X) else X.mean(axis=0, dtype=np.float64)
+        known = survey(X)
+        moved._origin = None if known.is_sparse else known.mean
         return moved
 
     def __call__(self, X: Any, Y: Any) -> NDArray:

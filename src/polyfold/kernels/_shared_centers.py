@@ -48,6 +48,8 @@ class SharedCenters(Kernel):
     array([1., 1.])
     """
 
+    needs_rows = True
+
     def __init__(
         self,
         layer: int = -1,

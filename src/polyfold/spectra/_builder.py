@@ -6,16 +6,17 @@ kept.
 
 from copy import copy, deepcopy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from polyfold._linalg import as_dense, eigh_descending, row_blocks
-from polyfold._running import phases, threaded, track
+from polyfold._linalg import as_dense, block_rows, eigh_descending
+from polyfold._running import phases
 from polyfold.kernels import IdentityFeatures, Kernel, PointFeatures, fourier_features
+from polyfold.sources import Source, add_up, stack_rows, survey, trusted
 from polyfold.spectra._eigen import DenseSolver
 from polyfold.spectra._operator import spectrum_from_operator
 from polyfold.spectra._spectrum import Spectrum
@@ -89,12 +90,12 @@ class SpectrumBuilder:
         self.waiting: list[Any] = []
 
     def add(self, X: Any) -> "SpectrumBuilder":
-        """Take in the rows of `X`."""
+        """Take in the rows of `X`, an array or a source."""
         if self.features is None:
-            rows = _stack([*self.waiting, X])
+            rows = stack_rows([*self.waiting, X])
             if not self._can_choose(rows):
                 # A copy: the caller may use the memory again.
-                self.waiting.append(X.copy())
+                self.waiting.append(X.whole() if isinstance(X, Source) else X.copy())
                 return self
             X, features = rows, self._choose(rows)
             self.metric = features.metric()
@@ -125,7 +126,7 @@ class SpectrumBuilder:
         """Solve for the spectrum of everything seen so far."""
         if self.features is not None and self.moments is not None:
             return spectrum_from_moments(self.features, self.metric, self.moments, self.directions)
-        X = _stack(self.waiting)
+        X = stack_rows(self.waiting)
         return spectrum_from_kernel(self.kernel.resolve(X).about(X), X, self.directions)
 
     def _can_choose(self, X: Any) -> bool:
@@ -142,13 +143,16 @@ class SpectrumBuilder:
     def _choose(self, X: Any) -> PointFeatures:
         if not isinstance(self.feature_map, str):
             return self.feature_map
-        rng, kernel = np.random.RandomState(self.seed), self.kernel.resolve(X).about(X)
+        rng = np.random.RandomState(self.seed)
         if self.feature_map == "fourier":
-            return fourier_features(kernel, X.shape[1], self.landmarks, rng)
+            return fourier_features(self.kernel.resolve(X), X.shape[1], self.landmarks, rng)
         if self.feature_map == "auto" and self._automatic(X) == "identity":
             return IdentityFeatures(X.shape[1])
         rows = np.sort(rng.choice(X.shape[0], size=min(self.landmarks, X.shape[0]), replace=False))
-        return kernel.columns(X[rows])
+        if isinstance(X, Source):  # one pass for the landmarks and all that the kernel wants to know
+            known = survey(X, rows)
+            return self.kernel.resolve(known).about(known).columns(known.rows)
+        return self.kernel.resolve(X).about(X).columns(X[rows])
 
 
 @dataclass
@@ -166,22 +170,18 @@ class Moments:
     @classmethod
     def about(cls, features: PointFeatures, X: Any) -> "Moments":
         """Start empty sums about the mean of the first rows of `X`."""
-        centre = as_dense(features.transform(X[: min(256, X.shape[0])])).mean(axis=0, dtype=np.float64)
+        centre = as_dense(features.transform(trusted(X).head(256))).mean(axis=0, dtype=np.float64)
         return cls(centre, np.zeros(centre.size), np.zeros((centre.size, centre.size)))
 
     def add(self, features: PointFeatures, X: Any) -> None:
         """Add the rows of `X`, block by block: side by side, added up in their order."""
-
-        def sums(rows: slice) -> tuple[NDArray, NDArray]:
-            F = as_dense(features.transform(X[rows]))
-            F = np.subtract(F, self.centre, dtype=np.float64)
-            return F.T @ F, F.sum(axis=0)
-
-        blocks = list(row_blocks(X.shape[0], features.width))
-        for gram, total in track(threaded(sums, blocks), "kernel blocks", total=len(blocks)):
-            self.gram += gram
-            self.total += total
-        self.count += X.shape[0]
+        source, p = trusted(X), features.width
+        rows = block_rows(p)
+        sums = partial(_sums, features, self.centre)
+        gram, total = source.reduce(sums, add_up, rows, what="kernel blocks", memory=8 * p * (4 * rows + 4 * p))
+        self.gram += gram
+        self.total += total
+        self.count += source.shape[0]
 
     def mean(self) -> NDArray:
         """Mean of the features."""
@@ -190,6 +190,12 @@ class Moments:
     def scatter(self) -> NDArray:
         """Gram matrix of the centred features."""
         return self.gram - np.outer(self.total, self.total / self.count)
+
+
+def _sums(features: PointFeatures, centre: NDArray, start: int, block: Any) -> tuple[NDArray, NDArray]:
+    """Gram matrix and sum of the features of a block, about a centre."""
+    F = np.subtract(as_dense(features.transform(block)), centre, dtype=np.float64)
+    return F.T @ F, F.sum(axis=0)
 
 
 def spectrum_from_moments(
@@ -248,11 +254,3 @@ def spectrum_from_kernel(kernel: Kernel, X: Any, directions: int) -> Spectrum:
         trace=float(np.trace(K)),
         is_complete=rank <= directions,
     )
-
-
-def _stack(parts: list[Any]) -> Any:
-    if len(parts) == 1:
-        return parts[0]
-    if any(sp.issparse(part) for part in parts):
-        return sp.vstack([sp.csr_array(part) for part in parts], format="csr")
-    return np.concatenate(parts)

@@ -15,6 +15,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 
 from polyfold._linalg import eigh_descending, fix_signs, row_blocks
 from polyfold.kernels import IdentityFeatures
+from polyfold.sources import Source
 from polyfold.spectra._builder import Moments, spectrum_from_moments
 from polyfold.spectra._spectrum import Spectrum
 
@@ -30,8 +31,12 @@ def choose_route(n_samples: int, n_features: int, n_directions: int) -> str:
 
 
 def linear_spectrum(X: Any, n_directions: int, rng: np.random.RandomState) -> Spectrum:
-    """Return at least the top `n_directions` principal directions of the rows of `X`, dense or sparse."""
+    """Return at least the top `n_directions` principal directions of the rows of `X`: dense, sparse or a source."""
     route = choose_route(X.shape[0], X.shape[1], n_directions)
+    if isinstance(X, Source):
+        if X.shape[0] >= X.shape[1]:  # one pass, where Lanczos would need many
+            return _from_moments(_dense_moments(X))
+        X = X.whole()
     if route == "features":
         return _from_moments(_sparse_moments(X) if sp.issparse(X) else _dense_moments(X))
     return _from_samples(X) if route == "samples" else _from_lanczos(X, n_directions, rng)

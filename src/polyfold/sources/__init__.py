@@ -1,0 +1,23 @@
+"""Rows wherever they are: arrays, files, streams of blocks and clusters, read block by block."""
+
+from polyfold.sources._budget import memory_budget
+from polyfold.sources._methods import by_blocks, write_rows
+from polyfold.sources._opening import as_source, check_stream, in_memory, is_stream, trusted
+from polyfold.sources._source import Source, add_up, stack_rows
+from polyfold.sources._survey import Survey, survey
+
+__all__ = [
+    "Source",
+    "Survey",
+    "add_up",
+    "as_source",
+    "by_blocks",
+    "check_stream",
+    "in_memory",
+    "is_stream",
+    "memory_budget",
+    "stack_rows",
+    "survey",
+    "trusted",
+    "write_rows",
+]

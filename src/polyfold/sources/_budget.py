@@ -1,0 +1,81 @@
+"""How much memory blocks of rows may take: a quarter of what is free, unless `memory_budget` says otherwise."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+import numpy as np
+
+from polyfold._validation import check_count
+
+UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+LEAST = 10**7  # below, not even one block fits
+_BUDGET: ContextVar[int | None] = ContextVar("polyfold_memory_budget", default=None)
+
+
+@contextmanager
+def memory_budget(size: int | str) -> Iterator[None]:
+    """Let the blocks of everything within take about so much memory; results do not depend on it.
+
+    Parameters
+    ----------
+    size : int or str
+        Bytes, or a number with a unit such as "500 MB" or "2 GB".
+
+    Examples
+    --------
+    >>> from polyfold.sources import memory_budget
+    >>> with memory_budget("200 MB"):
+    ...     pass
+    """
+    before = _BUDGET.get()
+    _BUDGET.set(_as_bytes(size))
+    try:
+        yield
+    finally:
+        _BUDGET.set(before)
+
+
+def budget() -> int:
+    """Return the bytes that blocks may take now."""
+    given = _BUDGET.get()
+    return max(LEAST, _free_memory() // 4) if given is None else given
+
+
+def rows_within(share: float, row_bytes: int, most: int) -> int:
+    """Return how many rows of `row_bytes` fit a share of the budget: at least 64, at most `most` bytes of them."""
+    return max(64, int(min(share * budget(), most)) // max(1, row_bytes))
+
+
+def _as_bytes(size: int | str) -> int:
+    if isinstance(size, str):
+        found = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?B)\s*", size, flags=re.IGNORECASE)
+        if found is None:
+            raise ValueError(f"memory_budget must be a number of bytes or a text such as '2 GB', got {size!r}.")
+        size = int(float(found[1]) * UNITS.get(found[2].upper(), 1))
+    return check_count("memory_budget", size, minimum=LEAST, hint="one block of rows needs that much")
+
+
+def _free_memory() -> int:
+    """Bytes that are free, by the system and by the control group; 4 GB where nobody says."""
+    return int(min([_system_memory(), *_group_memory()]))
+
+
+def _system_memory() -> float:
+    info = Path("/proc/meminfo")
+    if info.exists() and (found := re.search(r"MemAvailable:\s+(\d+) kB", info.read_text())):
+        return 1024.0 * int(found[1])
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on this system
+        return 4e9
+
+
+def _group_memory() -> list[float]:
+    limit, used = (Path("/sys/fs/cgroup") / name for name in ("memory.max", "memory.current"))
+    if not (limit.exists() and used.exists()) or limit.read_text().strip() == "max":
+        return []
+    return [float(np.clip(int(limit.read_text()) - int(used.read_text()), LEAST, np.inf))]

@@ -1,0 +1,168 @@
+"""One class per kind of container: arrays in memory or mapped, zarr and HDF5, parquet, blocks of any kind."""
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyfold._validation import import_extra
+from polyfold.sources._budget import budget
+from polyfold.sources._checks import as_block, float_type
+from polyfold.sources._source import Source
+
+
+class ArraySource(Source):
+    """An array or CSR matrix in memory, or an array mapped from a file; blocks are views of it."""
+
+    def __init__(self, X: Any, *, is_checked: bool = False):
+        self._X = X if sp.issparse(X) else np.asarray(X)  # a block of a memmap is a plain array
+        check_matrix(self._X)
+        self.n_features, self.dtype = X.shape[1], float_type(X.dtype)
+        self.is_checked = is_checked
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._X.shape[0]
+
+    def read(self, rows: int) -> Iterator[Any]:
+        """Yield slices."""
+        for start in range(0, self.n_rows, rows):
+            yield as_block(self._X[start : start + rows])
+
+    def blocks(self, rows: int) -> Iterator[tuple[int, Any]]:
+        """Yield slices and their first rows."""
+        return ((number * rows, block) for number, block in enumerate(self.read(rows)))
+
+
+class SlicedSource(Source):
+    """An array on disk that is read by slices and kept in chunks: zarr, HDF5."""
+
+    def __init__(self, X: Any):
+        check_matrix(X)
+        self._X, self.n_features, self.dtype = X, X.shape[1], float_type(X.dtype)
+        self._chunk = (getattr(X, "chunks", None) or (1,))[0]
+        size = self._chunk * X.shape[1] * np.dtype(X.dtype).itemsize
+        if size > budget():
+            raise ValueError(
+                f"X must have chunks within the memory budget of {budget():.0f} bytes, got {self._chunk} rows of "
+                f"{size} bytes; store it in smaller chunks, or raise polyfold.sources.memory_budget."
+            )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._X.shape[0]
+
+    def read(self, rows: int) -> Iterator[Any]:
+        """Yield slices that are whole chunks, each of which is then read once."""
+        step = max(1, rows // self._chunk) * self._chunk
+        for start in range(0, self.n_rows, step):
+            yield as_block(self._X[start : start + step], self.dtype)
+
+
+class ParquetSource(Source):
+    """A data set of pyarrow: columns of numbers, or one column of lists of a fixed length."""
+
+    def __init__(self, X: Any, columns: Iterable[str] | None = None):
+        self._X, schema = X, X.schema
+        self._columns = list(schema.names if columns is None else columns)
+        if unknown := [name for name in self._columns if name not in schema.names]:
+            raise ValueError(f"columns must be those of X, got {unknown[0]!r}; it has {', '.join(schema.names)}.")
+        types = [schema.field(name).type for name in self._columns]
+        self._is_list = len(types) == 1 and hasattr(types[0], "list_size")
+        self.n_features = types[0].list_size if self._is_list else len(types)
+        self.names = None if self._is_list else tuple(self._columns)
+        self.dtype = self._type_of([types[0].value_type] if self._is_list else types)
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Number of rows, from the files' own notes."""
+        count = self._X.count_rows()
+        if count == 0:
+            raise ValueError("X must have rows, got a data set without any.")
+        return count
+
+    def read(self, rows: int) -> Iterator[Any]:
+        """Yield batches; little is read ahead, and of a row group no more than is decoded."""
+        parquet = import_extra("pyarrow.dataset", "cli")
+        options: dict[str, Any] = {"batch_size": rows, "batch_readahead": 1, "fragment_readahead": 1}
+        if self._X.__class__.__name__ == "FileSystemDataset" and self._X.format.default_extname == "parquet":
+            scan = parquet.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
+            options["fragment_scan_options"] = scan
+        for batch in self._X.to_batches(columns=self._columns, **options):
+            if batch.num_rows:
+                yield self._as_rows(batch)
+
+    def _as_rows(self, batch: Any) -> Any:
+        if self._is_list:
+            values = batch.column(0).flatten().to_numpy(zero_copy_only=False)
+            if len(values) != batch.num_rows * self.n_features:
+                raise ValueError(f"X must have a list in every row, got empty ones in column {self._columns[0]!r}.")
+            return as_block(values.reshape(batch.num_rows, self.n_features), self.dtype)
+        out = np.empty((batch.num_rows, self.n_features), dtype=self.dtype)
+        for number, column in enumerate(batch.columns):
+            out[:, number] = column.to_numpy(zero_copy_only=False)
+        return out
+
+    def _type_of(self, types: list[Any]) -> np.dtype:
+        """Return double precision unless all columns are single; texts, dates and lists have none."""
+        found = [kind.to_pandas_dtype() if kind.num_buffers == 2 else object for kind in types]
+        for name, kind in zip(self._columns, found, strict=False):
+            if np.dtype(kind).kind not in "fiub":
+                raise ValueError(
+                    f"X must have columns of numbers, got {name!r} of type {self._X.schema.field(name).type}; choose "
+                    "columns by polyfold.sources.as_source(X, columns=[…])."
+                )
+        return np.result_type(*(float_type(kind) for kind in found))
+
+
+class BlockSource(Source):
+    """Any iterable of blocks that can be gone through again: a list of arrays, an object that opens files in turn."""
+
+    def __init__(self, X: Iterable[Any]):
+        self._X = X
+        first = next(iter(X), None)
+        if first is None:
+            raise ValueError("X must have rows, got an iterable without any block.")
+        check_matrix(_as_array(first))
+        block = as_block(first)
+        self.n_features, self.dtype = block.shape[1], block.dtype
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Number of rows: the first to ask goes through all blocks."""
+        return sum(_as_array(block).shape[0] for block in self._X)
+
+    def read(self, rows: int) -> Iterator[Any]:
+        """Yield the blocks as they are."""
+        start = 0
+        for number, given in enumerate(self._X):
+            block = as_block(given, self.dtype)
+            if block.ndim != 2 or block.shape[1] != self.n_features or block.shape[0] == 0:
+                raise ValueError(
+                    f"blocks of X must have rows and {self.n_features} columns, as the first one, got shape "
+                    f"{block.shape} in block {number}, which begins at row {start}."
+                )
+            yield block
+            start += block.shape[0]
+        known = self.__dict__.setdefault("n_rows", start)
+        if start != known:
+            raise ValueError(
+                f"X must give the same rows every time it is gone through, got {start} after {known}; pass a list of "
+                "blocks, or an object whose __iter__ starts from the beginning."
+            )
+
+
+def check_matrix(X: Any) -> None:
+    """Raise if an array is no matrix of numbers."""
+    if len(X.shape) != 2:
+        raise ValueError(f"X must be a matrix with rows and columns, got shape {tuple(X.shape)}.")
+    if np.dtype(X.dtype).kind not in "fiub":
+        raise ValueError(f"X must hold numbers, got {X.dtype}.")
+
+
+def _as_array(block: Any) -> Any:
+    return block if sp.issparse(block) else np.asarray(block)

@@ -1,0 +1,163 @@
+"""Rows on a cluster: sums by one task per chunk and a tree of merges, results as lazy arrays.
+
+The tasks call what one machine calls for a part of its rows. Nothing but sums, and rows that were asked for, comes to
+the client, and no task sees more than a chunk. Tasks change none of their inputs, so that one may run again when a
+worker is lost.
+"""
+
+import functools
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from polyfold._running import using_threads
+from polyfold._validation import import_extra
+from polyfold.sources._checks import as_block, check_block, float_type
+from polyfold.sources._containers import ArraySource, check_matrix
+from polyfold.sources._source import Part, Source, checked
+
+# Sums that one task merges.
+BRANCHES = 8
+
+
+class DaskSource(Source):
+    """A Dask array, or the columns of a Dask data frame, in chunks of rows."""
+
+    def __init__(self, X: Any, columns: Iterable[str] | None = None):
+        self._dask, self._array = import_extra("dask", "dask"), import_extra("dask.array", "dask")
+        self._is_frame = hasattr(type(X), "to_dask_array")  # of the class: a Delayed has any attribute
+        if self._is_frame:
+            X = X if columns is None else X[list(columns)]
+            self.names = tuple(map(str, X.columns))
+            X = X.to_dask_array()
+        elif columns is not None or not isinstance(X, self._array.Array):
+            raise ValueError(f"X must be a Dask array, or a Dask data frame with columns, got {type(X).__name__}.")
+        check_matrix(X)
+        self._X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+        self.n_features, self.dtype = X.shape[1], float_type(X.dtype)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; those of a data frame are counted by the cluster once."""
+        return sum(self._lengths)
+
+    @functools.cached_property
+    def _lengths(self) -> tuple[int, ...]:
+        """Rows of every chunk."""
+        if self._is_frame and np.isnan(self._X.shape[0]):
+            self._X = self._compute_with(self._X.compute_chunk_sizes)
+        lengths = self._X.chunks[0]
+        if np.isnan(lengths).any():
+            raise ValueError("X must have chunks of known sizes, got unknown ones; call X.compute_chunk_sizes() first.")
+        if 0 in lengths:
+            raise ValueError(
+                f"X must have rows in every chunk, got none in chunk {lengths.index(0)}; call X.rechunk, or "
+                "X.repartition of a data frame."
+            )
+        return lengths
+
+    def read(self, rows: int) -> Iterator[Any]:
+        """Yield chunks, fetched one after the other: for the few rows that are wanted here."""
+        for number in range(len(self._lengths)):
+            yield as_block(self._compute_with(self._X.blocks[number].compute), self.dtype)
+
+    def head(self, rows: int) -> Any:
+        """Return the first rows, at most so many."""
+        found = as_block(self._compute_with(self._X[: min(rows, self.n_rows)].compute), self.dtype)
+        check_block(found, 0)
+        return found
+
+    def reduce(
+        self,
+        function: Callable[[int, Any], Part],
+        merge: Callable[[Part, Part], Part],
+        rows: int,
+        *,
+        what: str = "blocks",
+        memory: int = 0,
+    ) -> Part:
+        """Return ``function(start, block)`` of all blocks of all chunks, merged in their order."""
+        delayed, starts = self._dask.delayed, np.cumsum([0, *self._lengths[:-1]])
+        apply = function if self.is_checked else functools.partial(checked, function)
+        # A node of its own: landmarks and the like go to every worker once.
+        shared = delayed((apply, merge), traverse=False)
+        chunks = self._X.to_delayed().ravel()
+        parts = [delayed(_reduce_chunk)(shared, int(i), chunk, rows) for i, chunk in zip(starts, chunks, strict=True)]
+        while len(parts) > 1:
+            groups = [parts[i : i + BRANCHES] for i in range(0, len(parts), BRANCHES)]
+            parts = [delayed(_merge_parts)(shared, group) for group in groups]
+        result = self._compute_with(parts[0].compute)
+        self.is_checked = True
+        return result
+
+    def map(self, function: Callable[[Any], Any], rows: int, out: tuple[Any, ...] | None = None) -> Any:
+        """Return lazy arrays of ``function(chunk)``: one, or a tuple of them."""
+        if out is not None:
+            raise ValueError(
+                "rows of Dask are written by Dask: call the method, and to_zarr or store of what it gives."
+            )
+        example = function(self.named(np.zeros((1, self.n_features), dtype=self.dtype)))
+        single = not isinstance(example, tuple)
+        shared = self._dask.delayed((function, self), traverse=False)
+        delayed = self._dask.delayed(_map_chunk, nout=None if single else len(example))
+        results = [delayed(shared, chunk) for chunk in self._X.to_delayed().ravel()]
+        if single:
+            return self._joined(results, example)
+        return tuple(self._joined([parts[k] for parts in results], like) for k, like in enumerate(example))
+
+    def _joined(self, results: list[Any], like: Any) -> Any:
+        lengths = self._X.chunks[0]
+        arrays = [
+            self._array.from_delayed(result, shape=(length, *like.shape[1:]), dtype=like.dtype)
+            for result, length in zip(results, lengths, strict=True)
+        ]
+        return self._array.concatenate(arrays, allow_unknown_chunksizes=True)
+
+    def _compute_with(self, compute: Callable[[], Any]) -> Any:
+        """Compute, and say so in one sentence where the cluster is gone."""
+        distributed = sys.modules.get("distributed")  # where nobody has loaded it there is no cluster
+        if distributed is None:
+            return compute()
+        try:
+            client = distributed.default_client()
+        except ValueError:  # its way to say that there is none
+            return compute()
+        try:
+            if client.status != "running":
+                raise ConnectionError(f"its client is {client.status}")
+            return compute()
+        except (CancelledError, ConnectionError) as error:
+            raise ConnectionError(
+                f"the Dask scheduler at {client.scheduler.address if client.scheduler else 'its address'} must answer "
+                f"until the work is done, got none ({error}); connect a distributed.Client to a cluster that runs, and "
+                "start again."
+            ) from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        # To workers: what a chunk is, not where all of them are.
+        return {name: value for name, value in vars(self).items() if name in ("n_features", "dtype", "names")}
+
+
+def _reduce_chunk(shared: tuple[Any, Any], start: int, chunk: Any, rows: int) -> Any:
+    apply, merge = shared
+    with using_threads(1):
+        return ArraySource(as_block(chunk), is_checked=True).reduce(
+            functools.partial(_shifted, apply, start), merge, rows
+        )
+
+
+def _shifted(function: Callable[[int, Any], Any], offset: int, start: int, block: Any) -> Any:
+    return function(offset + start, block)
+
+
+def _merge_parts(shared: tuple[Any, Any], parts: list[Any]) -> Any:
+    return functools.reduce(shared[1], parts[1:], deepcopy(parts[0]))
+
+
+def _map_chunk(shared: tuple[Any, Any], chunk: Any) -> Any:
+    function, source = shared
+    return function(source.named(as_block(chunk, source.dtype)))

@@ -1,0 +1,128 @@
+"""Methods of estimators on streams: block by block in, and out to an array, a file or a lazy array."""
+
+import functools
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyfold._files import replacing
+from polyfold._validation import import_extra
+from polyfold.sources._budget import rows_within
+from polyfold.sources._opening import as_source, is_stream
+from polyfold.sources._source import Source
+
+Estimator = TypeVar("Estimator")
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+# Bounds of a block that a method is called with: enough for all threads, little for the memory.
+MOST_BYTES, MOST_ROWS = 64_000_000, 65_536
+SUFFIXES = (".npy", ".zarr")
+
+
+def by_blocks(
+    method: Callable[Concatenate[Estimator, Parameters], Result],
+) -> Callable[Concatenate[Estimator, Parameters], Result]:
+    """Decorate a method that answers every row on its own: streams are then answered block by block.
+
+    What it returns is in memory, or lazy where the rows are those of Dask; `write_rows` writes it to a file.
+    """
+
+    @functools.wraps(method)
+    def applied(self: Any, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
+        X = args[0] if args else kwargs.get("X")
+        if not is_stream(X):
+            return method(self, *args, **kwargs)
+        check_is_fitted(self)
+        source, rest = as_source(X), {key: value for key, value in kwargs.items() if key != "X"}
+        # By name: a worker of Dask gets the estimator, not this function.
+        return source.map(functools.partial(_call, self, method.__name__, args[1:], rest), _rows(source))
+
+    return applied
+
+
+def write_rows(method: Callable[..., Any], X: Any, out: Any, **options: Any) -> Any:
+    """Write what a fitted estimator says of every row of `X` as it comes, so that neither has to fit into memory.
+
+    Parameters
+    ----------
+    method : bound method
+        Such as ``model.transform``, ``model.predict`` or ``model.kneighbors``.
+    X : object
+        Rows in any container of :func:`as_source` but those of Dask, whose results write themselves.
+    out : array, path or tuple of them
+        Where to: a ``numpy.memmap``, zarr array or array of as many rows, or the name of a new file that ends in
+        ``.npy`` or ``.zarr``, which is there only when it is whole. A tuple for a method that returns several arrays.
+    **options : object
+        Passed to the method.
+
+    Returns
+    -------
+    out : array or tuple of arrays
+        Those given; files are opened for reading.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import polyfold as pf
+    >>> blocks = [np.random.RandomState(seed).standard_normal((500, 8)) for seed in range(4)]
+    >>> model = pf.ModularKernelPCA(3, 2, rank=50, random_state=0).fit(blocks)
+    >>> Z = pf.sources.write_rows(model.transform, blocks, np.empty((2000, 6)))
+    >>> bool(np.allclose(Z, model.transform(np.concatenate(blocks))))
+    True
+    """
+    source, outs = as_source(X), out if isinstance(out, tuple) else (out,)
+    with ExitStack() as stack:
+        targets = tuple(_target(given, source, stack) for given in outs)
+        source.map(functools.partial(_call, method.__self__, method.__name__, (), options), _rows(source), targets)  # type: ignore[attr-defined]
+    opened = tuple(_opened(given) for given in outs)
+    return opened if isinstance(out, tuple) else opened[0]
+
+
+def _call(estimator: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], block: Any) -> Any:
+    return getattr(estimator, name)(block, *args, **kwargs)
+
+
+def _rows(source: Source) -> int:
+    return min(MOST_ROWS, rows_within(1 / 16, 8 * max(1, source.n_features), MOST_BYTES))
+
+
+def _target(out: Any, source: Source, stack: ExitStack) -> Any:
+    if not isinstance(out, str | Path):
+        if out.shape[0] != source.n_rows:
+            raise ValueError(f"out must have a row for every row of X, {source.n_rows}, got shape {tuple(out.shape)}.")
+        return out
+    path = Path(out)
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"out must be an array or a name that ends in {' or '.join(SUFFIXES)}, got {str(out)!r}.")
+    return _NewFile(stack.enter_context(replacing(path)), source.n_rows)
+
+
+class _NewFile:
+    """A file that is made when the first rows tell their width and type."""
+
+    def __init__(self, path: Path, n_rows: int):
+        self._path, self._n_rows, self._array = path, n_rows, None
+
+    def __setitem__(self, rows: slice, part: Any) -> None:
+        if self._array is None:
+            self._array = self._make((self._n_rows, *part.shape[1:]), part)
+        self._array[rows] = part
+
+    def _make(self, shape: tuple[int, ...], part: Any) -> Any:
+        if self._path.suffix == ".npy":
+            return np.lib.format.open_memmap(self._path, mode="w+", dtype=part.dtype, shape=shape)
+        zarr = import_extra("zarr", "cli")
+        return zarr.open_array(str(self._path), mode="w", shape=shape, chunks=part.shape, dtype=part.dtype)
+
+
+def _opened(out: Any) -> Any:
+    if not isinstance(out, str | Path):
+        return out
+    if str(out).endswith(".npy"):
+        return np.load(out, mmap_mode="r")
+    return import_extra("zarr", "cli").open_array(str(out), mode="r")

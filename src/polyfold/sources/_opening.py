@@ -1,0 +1,105 @@
+"""Which container is read how: the one place that asks what `X` is."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyfold._validation import check_rows
+from polyfold.sources._containers import ArraySource, BlockSource, ParquetSource, SlicedSource
+from polyfold.sources._source import Source
+
+# How objects that are arrays or tables in memory can be told: they are no iterables of blocks.
+ARRAY_LIKE = ("__array__", "__array_interface__", "__dataframe__", "__arrow_c_stream__", "shape", "dtype")
+
+
+def as_source(X: Any, *, columns: Iterable[str] | None = None) -> Source:
+    """Return rows as a source, which every estimator that reads blocks takes in place of an array.
+
+    Parameters
+    ----------
+    X : object
+        An array or CSR matrix, ``numpy.memmap``, zarr array, HDF5 data set, ``pyarrow.dataset``, Dask array or data
+        frame, or any iterable of blocks that can be gone through again.
+    columns : iterable of str, default=None
+        Columns of a parquet data set or Dask data frame; None takes all.
+
+    Returns
+    -------
+    source : Source
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyfold.sources import as_source
+    >>> as_source([np.zeros((3, 2)), np.ones((4, 2))]).shape
+    (7, 2)
+    """
+    if isinstance(X, Source):
+        return X
+    package = _package(X)
+    if package == "dask":
+        from polyfold.sources._dask import DaskSource
+
+        return DaskSource(X, columns)
+    if _is_dataset(X):
+        return ParquetSource(X, columns)
+    if columns is not None:
+        raise ValueError("columns can be chosen of a pyarrow dataset or a Dask data frame; slice other containers.")
+    if package in ("zarr", "h5py"):
+        return SlicedSource(X)
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return ArraySource(X)
+    return BlockSource(_again(X)) if is_stream(X) else ArraySource(np.asarray(X))
+
+
+def is_stream(X: Any) -> bool:
+    """Whether `X` is to be read block by block, and not an array or a table in memory."""
+    if isinstance(X, Source | np.memmap) or _package(X) == "dask" or _is_dataset(X):
+        return True
+    if _package(X) in ("zarr", "h5py"):
+        return hasattr(X, "shape")
+    if isinstance(X, list | tuple):
+        return bool(X) and (sp.issparse(X[0]) or (hasattr(X[0], "__array__") and len(np.shape(X[0])) == 2))
+    if isinstance(X, str | bytes | dict | set | type) or not hasattr(X, "__iter__"):
+        return False
+    return not any(hasattr(X, name) for name in ARRAY_LIKE)
+
+
+def trusted(X: Any) -> Source:
+    """Return checked rows of an algorithm as a source; a source is returned as it is."""
+    return X if isinstance(X, Source) else ArraySource(X, is_checked=True)
+
+
+def in_memory(X: Any) -> Any:
+    """Return rows for work that needs them all at once: streams are read, files mapped by numpy stay where they are."""
+    if not is_stream(X) or isinstance(X, np.memmap):
+        return X
+    source = as_source(X)
+    return source.named(source.whole())
+
+
+def check_stream(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Source:
+    """Return the source of `X` after its width, names and number of rows were checked; rows are when they are read."""
+    source = as_source(X)
+    few = np.zeros((min(source.n_rows, minimum), source.n_features), dtype=source.dtype)
+    check_rows(estimator, source.named(few), reset=reset, minimum=minimum)
+    return source
+
+
+def _again(X: Any) -> Any:
+    if isinstance(X, Iterator):
+        raise TypeError(
+            f"X must be an iterable of blocks that can be gone through again, got {type(X).__name__}, which ends; pass "
+            "a list of blocks, or an object whose __iter__ starts from the beginning."
+        )
+    return X
+
+
+def _package(X: Any) -> str:
+    return type(X).__module__.partition(".")[0]
+
+
+def _is_dataset(X: Any) -> bool:
+    return _package(X) == "pyarrow" and all(hasattr(X, name) for name in ("to_batches", "count_rows", "schema"))

@@ -1,0 +1,166 @@
+"""Rows that are read block by block, wherever they are.
+
+A `Source` has a shape, a type and three ways to be used: `blocks` one after the other, `reduce` to sums, `map` to as
+many rows of results. Sums are taken over row ranges that depend on the work alone, so that the container, its own
+chunks, the memory at hand and the number of threads change the speed and never the result.
+"""
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from polyfold._running import n_threads, threaded, track
+from polyfold._validation import import_extra
+from polyfold.sources._budget import budget, rows_within
+from polyfold.sources._checks import check_block
+
+Part = TypeVar("Part")
+
+# Bytes read at a time: more does not make reading faster.
+READ_BYTES = 32_000_000
+
+
+class Source(ABC):
+    """Rows of numbers, in single or double precision; the first time they are read through they are checked.
+
+    Subclasses set the attributes and add `read`.
+    """
+
+    n_features: int
+    dtype: np.dtype
+    names: tuple[str, ...] | None = None  # of the columns
+    is_checked: bool = False  # whether all rows are known to be finite
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of rows; counting them may take a pass."""
+
+    @abstractmethod
+    def read(self, rows: int) -> Iterator[Any]:
+        """Yield pieces in their order, of about so many rows or as the container has them, in `dtype`."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.n_rows, self.n_features
+
+    def blocks(self, rows: int) -> Iterator[tuple[int, Any]]:
+        """Yield the number of the first row and the block, for blocks of exactly so many rows but the last."""
+        pieces = self.read(rows_within(1 / 8, self.row_bytes, READ_BYTES))
+        return regrouped(pieces, rows)
+
+    def reduce(
+        self,
+        function: Callable[[int, Any], Part],
+        merge: Callable[[Part, Part], Part],
+        rows: int,
+        *,
+        what: str = "blocks",
+        memory: int = 0,
+    ) -> Part:
+        """Return ``function(start, block)`` of all blocks of `rows` rows, merged in their order.
+
+        Parameters
+        ----------
+        function : callable
+            Of the number of a block's first row and its rows; it runs side by side for several blocks.
+        merge : callable
+            Of what came out so far, which it may change, and of the next block.
+        rows : int
+            In a block: a number that depends on the work alone.
+        what : str, default="blocks"
+            What progress calls them.
+        memory : int, default=0
+            Bytes that one block's work takes: fewer threads where more would leave the budget.
+        """
+        apply = function if self.is_checked else functools.partial(checked, function)
+        jobs = max(1, min(n_threads(), budget() // max(1, memory)))
+        parts = threaded(lambda item: apply(*item), self.blocks(rows), jobs)
+        result = functools.reduce(merge, track(parts, what, total=-(-self.n_rows // rows)))
+        self.is_checked = True
+        return result
+
+    def map(self, function: Callable[[Any], Any], rows: int, out: tuple[Any, ...] | None = None) -> Any:
+        """Return ``function(block)`` of all blocks, below one another, or write it into `out` as it comes.
+
+        `function` returns an array with a row for every row of the block, or a tuple of such arrays.
+        """
+        single, filled = False, out
+        for start, block in self.blocks(rows):
+            parts = function(self.named(block))
+            single = not isinstance(parts, tuple)
+            parts = (parts,) if single else parts
+            if filled is None:
+                filled = tuple(np.empty((self.n_rows, *part.shape[1:]), dtype=part.dtype) for part in parts)
+            for target, part in zip(filled, parts, strict=True):
+                target[start : start + len(part)] = part
+        return filled[0] if single and filled is not None else filled
+
+    def head(self, rows: int) -> Any:
+        """Return the first rows, at most so many."""
+        start, block = next(iter(self.blocks(rows)))
+        check_block(block, start)
+        return block
+
+    def whole(self) -> Any:
+        """Return all rows in memory, for work that cannot be done in blocks."""
+        parts = []
+        for start, block in self.blocks(rows_within(1 / 8, self.row_bytes, READ_BYTES)):
+            check_block(block, start)
+            parts.append(block)
+        return stack_rows(parts)
+
+    def named(self, block: Any) -> Any:
+        """Return a block with the names of its columns, where they have some."""
+        if self.names is None or sp.issparse(block):
+            return block
+        return import_extra("pandas", "cli").DataFrame(block, columns=list(self.names), copy=False)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row."""
+        return max(1, self.n_features) * self.dtype.itemsize
+
+
+def checked(function: Callable[[int, Any], Part], start: int, block: Any) -> Part:
+    """Apply a function to a block that is finite."""
+    check_block(block, start)
+    return function(start, block)
+
+
+def regrouped(pieces: Iterable[Any], rows: int) -> Iterator[tuple[int, Any]]:
+    """Cut and join pieces so that every block but the last has exactly `rows` rows; views where nothing is joined."""
+    start, waiting, held = 0, [], 0
+    for piece in pieces:
+        offset = 0
+        while held + piece.shape[0] - offset >= rows:
+            end = offset + rows - held
+            yield start, stack_rows([*waiting, piece[offset:end]])
+            start, offset, waiting, held = start + rows, end, [], 0
+        if offset < piece.shape[0]:
+            waiting.append(piece[offset:])
+            held += piece.shape[0] - offset
+    if held:
+        yield start, stack_rows(waiting)
+
+
+def stack_rows(parts: list[Any]) -> Any:
+    """Return rows below one another, CSR where some are sparse."""
+    if len(parts) == 1:
+        return parts[0]
+    if any(sp.issparse(part) for part in parts):
+        return sp.vstack([sp.csr_array(part) for part in parts], format="csr")
+    return np.concatenate(parts)
+
+
+def add_up(total: tuple[NDArray, ...], part: tuple[NDArray, ...]) -> tuple[NDArray, ...]:
+    """Add arrays to those so far, in their place."""
+    for into, array in zip(total, part, strict=True):
+        into += array
+    return total

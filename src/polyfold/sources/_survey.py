@@ -1,0 +1,85 @@
+"""One pass over rows: their number, mean and total variance, and some of them to keep."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.extmath import row_norms
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from polyfold.sources._opening import trusted
+from polyfold.sources._source import Source, stack_rows
+
+# Bytes of a block in double precision: it stays in the cache while it is looked at.
+BLOCK_BYTES = 4_000_000
+
+
+@dataclass
+class Survey:
+    """What there is to know about rows before a kernel's features are chosen.
+
+    Merged block by block from their own means: no common offset of the rows costs digits.
+    """
+
+    n_rows: int
+    mean: NDArray  # (D,) in double precision
+    squares: float  # sum of the squared distances from the mean
+    is_sparse: bool
+    kept: list[Any] = field(default_factory=list)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.n_rows, self.mean.size
+
+    @property
+    def total_variance(self) -> float:
+        """Sum of the variances of the columns."""
+        return self.squares / self.n_rows
+
+    @property
+    def rows(self) -> Any:
+        """The rows that were to be kept."""
+        return stack_rows(self.kept)
+
+
+def survey(X: Any, keep: NDArray | None = None) -> Survey:
+    """Go through rows once, and keep those of the ascending numbers `keep`; a survey is returned as it is."""
+    if isinstance(X, Survey):
+        return X
+    source: Source = trusted(X)
+    rows = max(64, BLOCK_BYTES // (8 * max(1, source.n_features)))
+    wanted = np.empty(0, dtype=np.int64) if keep is None else keep
+    return source.reduce(partial(_survey_block, wanted), _merge, rows, what="blocks surveyed")
+
+
+def _survey_block(wanted: NDArray, start: int, block: Any) -> Survey:
+    mean, squares = _sparse_moments(block) if sp.issparse(block) else _dense_moments(block)
+    first, last = np.searchsorted(wanted, [start, start + block.shape[0]])
+    kept = [block[wanted[first:last] - start]] if last > first else []
+    return Survey(block.shape[0], mean, squares, bool(sp.issparse(block)), kept)
+
+
+def _dense_moments(block: NDArray) -> tuple[NDArray, float]:
+    moved = block - block[0]  # equal rows are exact zeros
+    shift = moved.mean(axis=0, dtype=np.float64)
+    moved -= shift.astype(moved.dtype)
+    rest = shift - shift.astype(moved.dtype)
+    squares = float(row_norms(moved, squared=True).sum(dtype=np.float64)) - len(block) * float(rest @ rest)
+    return block[0].astype(np.float64) + shift, max(squares, 0.0)
+
+
+def _sparse_moments(block: Any) -> tuple[NDArray, float]:
+    mean, variance = mean_variance_axis(block, axis=0)
+    return mean.astype(np.float64), float(variance.sum(dtype=np.float64)) * block.shape[0]
+
+
+def _merge(total: Survey, part: Survey) -> Survey:
+    n = total.n_rows + part.n_rows
+    step = part.mean - total.mean
+    squares = total.squares + part.squares + float(step @ step) * total.n_rows * part.n_rows / n
+    mean = total.mean + step * (part.n_rows / n)
+    return Survey(n, mean, squares, total.is_sparse or part.is_sparse, [*total.kept, *part.kept])
