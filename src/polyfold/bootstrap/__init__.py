@@ -7,6 +7,7 @@ from polyfold.bootstrap._checkpoint import Checkpoint
 from polyfold.bootstrap._choose import choose_bottom
 from polyfold.bootstrap._cut import Cut, fit_cut
 from polyfold.bootstrap._draws import Draw, decaying_sizes
+from polyfold.bootstrap._layers import check_layer, check_not_tiny, check_settings, layer_sizes, level_of
 from polyfold.bootstrap._matching import shared_centers
 from polyfold.bootstrap._membership import Membership, fit_membership
 from polyfold.bootstrap._nearest import nearest_by_codes
@@ -25,6 +26,9 @@ __all__ = [
     "Output",
     "PrecomputedBottom",
     "SparseBottom",
+    "check_layer",
+    "check_not_tiny",
+    "check_settings",
     "choose_bottom",
     "choose_share",
     "decaying_sizes",
@@ -36,6 +40,8 @@ __all__ = [
     "fit_output",
     "fit_stacks",
     "layer_agreement",
+    "layer_sizes",
+    "level_of",
     "most_reproduced",
     "n_directions",
     "nearest_by_codes",

@@ -114,6 +114,11 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self : object
         """
         recall = self._check_parameters()
+        if not hasattr(self.representation, "transform_modules"):
+            raise TypeError(
+                "representation must have modules (a method transform_modules), got "
+                f"{self.representation!r}; pass a ModularKernelPCA, a ModularAutoencoder or one of the baselines."
+            )
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         self.representation_ = clone(self.representation).fit(X, None)
         modules = _by_point(self.representation_.transform_modules(X))
@@ -241,7 +246,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return sparse_graph(*self._within(X, radius), self.n_samples_fit_, mode)
 
     def transform(self, X: Any) -> Any:
-        """Return the graph of the nearest training points, with one more for the point itself among distances.
+        """Return the graph of the nearest training points, with one more, for the point itself, among distances.
 
         Parameters
         ----------
@@ -254,6 +259,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         check_is_fitted(self)
         return self.kneighbors_graph(X, self._n_entries(), self.mode)
 
+    @keeps_state_on_failure
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and return the graph of the training points, in which each is at its own place.
 
@@ -269,7 +275,8 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         n = self.fit(X).n_samples_fit_
         own = np.arange(n)[:, None]
-        others = self._check_neighbors(self._n_entries(), own=False) - 1
+        others = self._n_entries() - 1
+        check_count("n_neighbors", self.n_neighbors, maximum=n - (self.mode == "distance"), hint="there are no others")
         distances, indices = self.kneighbors(None, others) if others else (np.empty((n, 0)), np.empty((n, 0), int))
         entries = (np.hstack([0.0 * own, distances]), np.hstack([own, indices]))
         return sparse_graph(np.full(n, others + 1), *entries, n, self.mode)

@@ -1,22 +1,19 @@
 """Multilayer bootstrap networks [Zhang2016] as a transformer."""
 
 import copy
-import itertools
 import os
 import warnings
-from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._running import LongFit, n_threads, phases, shows_progress, using_threads
 from polyfold._validation import (
-    check_choice,
     check_count,
     check_real,
     check_rows,
@@ -28,12 +25,15 @@ from polyfold.bootstrap import (
     Checkpoint,
     Network,
     SparseBottom,
+    check_not_tiny,
+    check_settings,
     choose_bottom,
     choose_share,
-    decaying_sizes,
     fit_network,
     fit_output,
     fit_stacks,
+    layer_sizes,
+    level_of,
 )
 from polyfold.estimators._code_neighbors import CodeNeighborsMixin
 from polyfold.exceptions import DegenerateDataWarning, ScaleWarning
@@ -200,7 +200,7 @@ class MultilayerBootstrapNetwork(
         """
         self._check_parameters()
         rows = own_rows(self._validate(X, reset=True), X)
-        sizes = self._layer_sizes(rows.shape[0])
+        sizes = layer_sizes(self, rows.shape[0])
         seed, stored = draw_seed(self.random_state), lambda stack: None
         if checkpoint is not None:
             stored = _Folders(checkpoint, self._settings(rows, sizes), seed, fixed=self.random_state is not None)
@@ -232,13 +232,17 @@ class MultilayerBootstrapNetwork(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), optional
-            The training points if not given.
+            The training points if not given; their codes are the model's own, not to be written to.
         layer : int, default=-1
             0 is the first layer, -1 the last one.
         """
         check_is_fitted(self)
         level = self._level(layer)
-        return (self.network_.codes[level] if X is None else self._encode(self._validate(X, reset=False), level)).T
+        if X is not None:
+            return self._encode(self._validate(X, reset=False), level).T
+        own = self.network_.codes[level].T
+        own.flags.writeable = False
+        return own
 
     def at_layer(self, layer: int) -> Self:
         """Return a fitted copy that ends at `layer`, with the output learned there: how the data look halfway up.
@@ -263,6 +267,8 @@ class MultilayerBootstrapNetwork(
         network = copy.copy(self.network_)
         network.sizes, network.draws, network.codes = network.sizes[:stop], network.draws[:stop], network.codes[:stop]
         shorter.network_ = network
+        if stop < len(self.layer_sizes_):
+            shorter.reliability_ = shorter.reliability_error_ = np.nan  # estimated for the last layer alone
         return shorter._finish(self._output_seed, self.embedding_.dtype)
 
     def _fit_network(self, X: Any, sizes: list[int], seed: int, stored: Any) -> Network:
@@ -320,10 +326,7 @@ class MultilayerBootstrapNetwork(
             return self.network_.encode(rows, level, n_jobs=n_threads(self.n_jobs))
 
     def _level(self, layer: int) -> int:
-        count = len(self.layer_sizes_)
-        if not isinstance(layer, Integral) or not -count <= layer < count:
-            raise ValueError(f"layer must be an integer >= {-count} and < {count}, got {layer!r}.")
-        return int(layer) % count
+        return level_of(layer, len(self.layer_sizes_))
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
         """Check rows at the border; neighbour lists take the place of a precomputed graph."""
@@ -333,6 +336,7 @@ class MultilayerBootstrapNetwork(
             self.metric_ = _suitable_metric(X) if self.metric == "auto" else self.metric
         if self.metric_ == "precomputed":
             return self._lists(X, reset=reset)
+        check_not_tiny(X.data if sp.issparse(X) else X)
         sparse_fit = sp.issparse(X) if reset else isinstance(self.network_.bottom, SparseBottom)
         if sparse_fit:
             return sp.csr_array(X)
@@ -345,34 +349,9 @@ class MultilayerBootstrapNetwork(
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
-        check_count("n_classes", self.n_classes)
-        check_real("decay", self.decay, minimum=0, maximum=1, open_minimum=True)
-        if self.n_clusterings != "auto":
-            check_count("n_clusterings", self.n_clusterings, hint="pass 'auto' to let it grow as far as it helps")
-        if self.feature_fraction != "auto":
-            hint = "or pass 'auto'"
-            check_real("feature_fraction", self.feature_fraction, minimum=0, maximum=1, open_minimum=True, hint=hint)
-        check_choice("metric", self.metric, METRICS)
+        check_settings(self, METRICS, auto=True)
         check_real("reconstruction", self.reconstruction, minimum=0, maximum=1)
         n_threads(self.n_jobs)
-
-    def _layer_sizes(self, n: int) -> list[int]:
-        if self.n_classes > n:
-            raise ValueError(
-                f"n_classes must be <= n_samples={n}, got {self.n_classes}; lower it or pass more samples."
-            )
-        if isinstance(self.first_layer, list | tuple | np.ndarray):
-            return _check_list(self.first_layer, n)
-        if isinstance(self.first_layer, Integral) and not isinstance(self.first_layer, bool):
-            first = check_count("first_layer", self.first_layer, maximum=n - 1, hint=_identity_hint(n))
-        else:
-            share = check_real("first_layer", self.first_layer, minimum=0, maximum=1, open_minimum=True)
-            first = int(share * n)
-            if first >= n:
-                raise ValueError(f"first_layer must be < 1, got {self.first_layer!r}; {_identity_hint(n)}.")
-            # One centre tells nothing apart: a share means two at least, where there are that many besides a sample.
-            first = min(n - 1, max(2, first))
-        return decaying_sizes(first, self.decay, self.n_classes)
 
     def _settings(self, X: Any, sizes: list[int]) -> dict[str, Any]:
         """Collect what a stored layer depends on."""
@@ -448,12 +427,8 @@ def _output_dtype(rows: Any, given: Any) -> type[np.floating]:
     return np.float32 if np.float32 in (rows.dtype, getattr(given, "dtype", None)) else np.float64
 
 
-def _check_list(layers: Any, n: int) -> list[int]:
-    sizes = [check_count("first_layer", k, maximum=n - 1, hint=_identity_hint(n)) for k in layers]
-    if not sizes or any(b >= a for a, b in itertools.pairwise(sizes)):
-        raise ValueError(f"first_layer must be a list of falling numbers of centres, got {list(layers)!r}.")
-    return sizes
-
-
-def _identity_hint(n: int) -> str:
-    return f"with {n} centres for {n} samples every sample would be its own centre"
+def own_network(given: Any) -> MultilayerBootstrapNetwork:
+    """Copy the network that a user gave to an estimator."""
+    if not isinstance(given, MultilayerBootstrapNetwork):
+        raise TypeError(f"network must be a MultilayerBootstrapNetwork or None, got {given!r}.")
+    return clone(given)

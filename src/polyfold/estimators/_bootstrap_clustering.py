@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
@@ -14,6 +14,7 @@ from polyfold._running import LongFit, phases, shows_progress, threaded, track, 
 from polyfold._validation import check_choice, check_count, check_real, draw_seed, keeps_state_on_failure
 from polyfold.bootstrap import (
     Membership,
+    check_layer,
     deepest,
     fit_cut,
     fit_membership,
@@ -24,7 +25,7 @@ from polyfold.bootstrap import (
     number_scores,
     sample_rows,
 )
-from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
 from polyfold.exceptions import GuessWarning
 
 # Numbers of clusters that are tried when it is not given.
@@ -145,6 +146,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         check_count("n_init", self.n_init)
         check_choice("readout", self.readout, READOUTS)
         check_real("noise", self.noise, minimum=0, maximum=1)
+        check_layer(self.layer)
         n = _num_samples(X)
         wanted = self._wanted(n) if n > 1 else None  # a single row is refused by the network
         with using_threads(self.n_jobs):
@@ -161,6 +163,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
                 self.network_ = self._network(n, wanted, rng).fit(X, **options)
             seed = draw_seed(rng)
             with phase("number"):
+                self.n_clusters_scores_: dict[int, tuple[float, float]] = {}
                 self.n_clusters_ = wanted or self._choose_number(n, seed)
             with phase("directions"):
                 self.layer_ = self._choose_layer(seed)
@@ -171,7 +174,8 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
                 self.embedding_ = self.readout_.transform(codes).astype(self.network_.embedding_.dtype, copy=False)
             with phase("k-means"):
                 self.kmeans_ = self._best_means(self.embedding_, rng)
-            self.labels_, self.inertia_ = self.kmeans_.labels_, self.kmeans_.inertia_
+            # Not the labels of k-means itself: where means coincide, `predict` would number groups otherwise.
+            self.labels_, self.inertia_ = self.kmeans_.predict(self.embedding_), self.kmeans_.inertia_
             self.membership_: Membership | None = None
             if self.noise:
                 self.membership_ = fit_membership(codes, size, self.labels_, self.n_clusters_)
@@ -206,7 +210,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
             if self.n_clusters != "auto":
                 raise ValueError(f"n_clusters must be an integer >= 1 or 'auto', got {self.n_clusters!r}.")
             return None
-        count = check_count("n_clusters", self.n_clusters)
+        count = check_count("n_clusters", self.n_clusters, hint="or pass 'auto'")
         if count > n_rows:
             raise ValueError(
                 f"n_clusters must be <= n_samples={n_rows}, got {count}; lower it, or pass more samples or 'auto'."
@@ -215,7 +219,13 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _network(self, n_rows: int, wanted: int | None, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
         if self.network is not None:
-            return clone(self.network)
+            network = own_network(self.network)
+            if wanted is None and network.n_clusterings == 1:
+                raise ValueError(
+                    "n_clusters='auto' compares two halves of the network, so its n_clusterings must be >= 2, got 1; "
+                    "raise it, or pass the number of clusters."
+                )
+            return network
         # Where the number is not known, layers of all widths are needed.
         classes = min(wanted or 2, max(1, n_rows // 2))
         options = {"random_state": draw_seed(rng), "n_jobs": self.n_jobs}
@@ -223,7 +233,6 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _choose_number(self, n_rows: int, seed: int) -> int:
         network = self.network_.network_
-        self.n_clusters_scores_: dict[int, tuple[float, float]] = {}
         if not self.network_.explained_variance_.any():
             return 1
         numbers = [number for number in NUMBERS if number * FEWEST_MEMBERS <= n_rows] or [2]
@@ -233,7 +242,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
             agreement = self.n_clusters_scores_[number][1]
             warnings.warn(
                 f"n_clusters='auto' found {number} clusters, but this is a guess: two halves of the network agree to "
-                f"{agreement:.2f} (adjusted Rand index), and other numbers do nearly as well; look at "
+                f"{agreement:.2f} (adjusted Rand index), or other numbers do nearly as well; look at "
                 "n_clusters_scores_, or pass the number that you need.",
                 GuessWarning,
                 stacklevel=4,

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._running import LongFit, phases, shows_progress, using_threads
 from polyfold._validation import check_choice, check_count, check_real, draw_seed, keeps_state_on_failure
+from polyfold.bootstrap import check_layer
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
 from polyfold.estimators._bootstrap_neighbors import new_network, take_feature_names
 from polyfold.estimators._layouts import (
@@ -127,6 +128,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             self.layout_ = choose_layout(self.layout, n, self.n_components)
             phase = phases({"network": 1.0, "start": 0.2, "layout": 0.0 if self.layout_ == "spectral" else 1.0})
             with phase("network"):
+                check_layer(self.layer)
                 self.network_ = self._new_network(n, rng).fit(X, **options)
                 self.network_._ranking_layers(self.layer)
             with phase("start"):

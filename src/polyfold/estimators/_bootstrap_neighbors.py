@@ -4,13 +4,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._running import LongFit, n_threads, shows_progress
 from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
-from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
+from polyfold.bootstrap import check_layer
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
 from polyfold.estimators._code_neighbors import MODES, neighbor_graph
 
 
@@ -97,13 +98,15 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         """
         check_choice("mode", self.mode, MODES)
         check_count("n_neighbors", self.n_neighbors)
+        check_layer(self.layer)
         self.network_ = new_network(self.network, _num_samples(X), self.random_state, self.n_jobs).fit(X, **options)
         self.network_._ranking_layers(self.layer)
         self.n_samples_fit_ = self.network_.codes().shape[0]
         self.effective_metric_ = "hamming"
         take_feature_names(self, self.network_)
         # One that is more than there are is refused here, not later.
-        self.network_._check_neighbors(self._n_entries(), self.n_samples_fit_)
+        most = self.n_samples_fit_ - (self.mode == "distance")
+        check_count("n_neighbors", self.n_neighbors, maximum=most, hint="there are no more training points to find")
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
@@ -113,11 +116,10 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         -------
         graph : sparse matrix of shape (n_samples, n_samples), CSR
         """
-        self.fit(X, y, **options)
-        found = self.network_._nearest(
-            self.network_.network_.codes, self._n_entries(), self.layer, own=False, return_distance=True
-        )
-        return self._graph(*found)
+        n, others = self.fit(X, y, **options).n_samples_fit_, self._n_entries() - 1
+        own = np.arange(n)[:, None]
+        distances, indices = self.kneighbors(None, others) if others else (np.empty((n, 0)), np.empty((n, 0), int))
+        return self._graph(np.hstack([0.0 * own, distances]), np.hstack([own, indices]))
 
     def transform(self, X: Any) -> Any:
         """Return the graph of points, old or new, and their nearest training points.
@@ -129,7 +131,7 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         Returns
         -------
         graph : sparse matrix of shape (n_samples, n_samples_fit), CSR
-            In mode "distance", training points are their own first neighbours.
+            In mode "distance", training points are their own first neighbours, but for copies.
         """
         check_is_fitted(self)
         return self._graph(*self.kneighbors(X, self._n_entries()))
@@ -173,7 +175,7 @@ def new_network(given: Any, n_rows: int, random_state: Any, n_jobs: int | None) 
     rng = check_random_state(random_state)
     n_threads(n_jobs)
     if given is not None:
-        return clone(given)
+        return own_network(given)
     # As many groups as there are pairs of rows at most, so that a few rows have a network as well.
     classes = min(MultilayerBootstrapNetwork().n_classes, max(1, n_rows // 2))
     return MultilayerBootstrapNetwork(n_classes=classes, random_state=draw_seed(rng), n_jobs=n_jobs)

@@ -127,7 +127,7 @@ class CodeNeighborsMixin:
     def _check_neighbors(self, n_neighbors: int | None, most: int) -> int:
         if n_neighbors is None:
             return min(NEIGHBORS, most)
-        return check_count("n_neighbors", n_neighbors, maximum=most, hint="there are no more training points to find")
+        return check_count("n_neighbors", n_neighbors, maximum=most, hint=f"there are {most} training points to find")
 
 
 def neighbor_graph(distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> Any:

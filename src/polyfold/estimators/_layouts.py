@@ -141,7 +141,8 @@ def _fuzzy_set(umap: Any, graph: Lists, seed: int) -> Any:
     own = np.arange(len(graph.indices))[:, None]
     # A point is its own first neighbour there.
     indices = np.hstack([own, graph.indices]).astype(np.int32)
-    distances = np.hstack([np.zeros_like(own, dtype=np.float32), graph.distances.astype(np.float32)])
+    unit = graph.distances.max() or 1.0  # whatever it is, single precision holds what is divided by it
+    distances = np.hstack([0.0 * own, graph.distances / unit]).astype(np.float32)
     return umap.fuzzy_simplicial_set(
         np.zeros((len(own), 1), dtype=np.float32),
         indices.shape[1],

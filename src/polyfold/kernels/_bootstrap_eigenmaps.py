@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from polyfold._running import n_threads
-from polyfold.bootstrap import nearest_by_codes
+from polyfold.bootstrap import check_layer, level_of, nearest_by_codes
 from polyfold.kernels._base import GraphKernel
 from polyfold.kernels._operator import Operator
 from polyfold.kernels._shared_centers import network_of, rows_for
@@ -94,6 +94,7 @@ class _CodeNeighbors(BaseEstimator):
 
     def fit(self, X: Any) -> Self:
         """Fit the network to the rows of `X`."""
+        check_layer(self.kernel.layer)
         self.network_ = network_of(self.kernel, X)
         return self
 
@@ -102,7 +103,7 @@ class _CodeNeighbors(BaseEstimator):
         network, jobs = self.network_, n_threads(self.kernel.n_jobs)
         points = network.codes if X is None else network.encode_layers(rows_for(network, X), n_jobs=jobs)
         count = len(network.sizes)
-        layers = range(count) if self.kernel.layer == "auto" else [range(count)[self.kernel.layer]]
+        layers = range(count) if self.kernel.layer == "auto" else [level_of(self.kernel.layer, count)]
         agreements, indices = nearest_by_codes(
             points, network.codes, network.sizes, n_neighbors, layers=list(layers), own=X is None, n_jobs=jobs
         )

@@ -9,9 +9,20 @@ from numpy.typing import NDArray
 
 from polyfold._linalg import as_dense
 from polyfold._running import n_threads
-from polyfold._validation import check_count, check_range, draw_seed, own_rows, sum_duplicates
-from polyfold.bootstrap import Network, choose_bottom, decaying_sizes, fit_network, shared_centers
+from polyfold._validation import check_range, draw_seed, own_rows, sum_duplicates
+from polyfold.bootstrap import (
+    Network,
+    check_not_tiny,
+    check_settings,
+    choose_bottom,
+    fit_network,
+    layer_sizes,
+    level_of,
+    shared_centers,
+)
 from polyfold.kernels._base import Kernel, KernelColumns, PointFeatures
+
+METRICS = ("euclidean", "cosine", "linear")
 
 
 class SharedCenters(Kernel):
@@ -77,7 +88,9 @@ class SharedCenters(Kernel):
 
     def _resolve(self, X: Any) -> None:
         """Fit the network whose codes are compared."""
-        self.network_ = network_of(self, X)
+        network = network_of(self, X)
+        level_of(self.layer, len(network.sizes))
+        self.network_ = network
 
     def __call__(self, X: Any, Y: Any) -> NDArray:
         """Return the shares of all pairs of rows, shape (n, m)."""
@@ -94,7 +107,7 @@ class SharedCenters(Kernel):
             raise ValueError("SharedCenters depends on all of the data; call resolve(X) before evaluating it.")
         network = self.network_
         rows = rows_for(network, X)
-        return network.encode(rows, range(len(network.sizes))[self.layer], n_jobs=n_threads(self.n_jobs))
+        return network.encode(rows, level_of(self.layer, len(network.sizes)), n_jobs=n_threads(self.n_jobs))
 
 
 @dataclass(frozen=True)
@@ -110,11 +123,9 @@ class _CodeColumns(KernelColumns):
 
 def network_of(kernel: Any, X: Any) -> Network:
     """Fit the network that a kernel's parameters describe."""
+    check_settings(kernel, METRICS)
     X = own_rows(_usable(X), X)
-    n = X.shape[0]
-    share = kernel.first_layer < 1
-    first = int(kernel.first_layer * n) if share else check_count("first_layer", kernel.first_layer, maximum=n - 1)
-    sizes = decaying_sizes(max(1, first), kernel.decay, kernel.n_classes)
+    sizes = layer_sizes(kernel, X.shape[0])
     seed = draw_seed(kernel.random_state)
     bottom = choose_bottom(
         X, metric=kernel.metric, neighbors=kernel.neighbors, n_centers=sizes[0], reconstruction=0.0, seed=seed
@@ -146,4 +157,5 @@ def _usable(X: Any) -> Any:
         X = np.asarray(X)
         X = np.ascontiguousarray(X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64))
     check_range(X)
+    check_not_tiny(X.data if sp.issparse(X) else X)
     return X

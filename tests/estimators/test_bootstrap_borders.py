@@ -1,0 +1,150 @@
+"""What networks, and what is made of them, refuse, and what a user cannot break by accident."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_blobs
+
+import polyfold as pf
+from polyfold.exceptions import DegenerateDataWarning
+
+X, _ = make_blobs(120, n_features=5, centers=3, random_state=0)
+
+
+def small(**options):
+    plain = {"n_classes": 3, "n_clusterings": 20, "feature_fraction": 0.5, "random_state": 0}
+    return pf.MultilayerBootstrapNetwork(**{**plain, **options})
+
+
+@pytest.mark.parametrize("kernel", [pf.kernels.SharedCenters, pf.kernels.BootstrapEigenmaps])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("metric", "foo"),
+        ("metric", "auto"),
+        ("metric", "precomputed"),
+        ("feature_fraction", 0),
+        ("feature_fraction", 2),
+        ("feature_fraction", "auto"),
+        ("n_clusterings", 0),
+        ("n_clusterings", 1.5),
+        ("n_clusterings", "auto"),
+        ("decay", 0),
+        ("decay", 2),
+        ("n_classes", 0),
+        ("n_classes", 1000),
+        ("first_layer", 0),
+        ("first_layer", -0.5),
+        ("layer", 9),
+        ("layer", "x"),
+    ],
+)
+def test_kernels_made_of_a_network_check_its_parameters(kernel, name, value):
+    options = {"n_classes": 3, "n_clusterings": 20, name: value}
+    for rows in (X, sp.csr_array(X)):
+        with pytest.raises((ValueError, TypeError), match=f"{name} must be"):
+            pf.KernelEmbedding(2, kernel=kernel(**options)).fit(rows)
+
+
+def test_layers_of_a_kernel_may_be_listed():
+    kernel = pf.kernels.SharedCenters(first_layer=[60, 20], n_classes=3, n_clusterings=20).resolve(X)
+    assert kernel.network_.sizes == [60, 20]
+
+
+def test_codes_of_the_training_points_cannot_be_written_to():
+    network = small().fit(X)
+    with pytest.raises(ValueError, match="read-only"):
+        network.codes(layer=0)[:] = 0
+    network.codes(X, layer=0)[:] = 0
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_entries_whose_squares_are_zero_are_refused(layout):
+    with pytest.raises(ValueError, match="magnitudes >= 1e-150"):
+        small().fit(layout(X * 1e-170))
+    assert np.array_equal(small().fit(layout(X * 1e-140)).codes(), small().fit(layout(X)).codes())
+
+
+def test_labels_are_those_of_predict_where_means_coincide():
+    places = np.repeat(np.random.RandomState(0).randn(4, 3), 30, 0)
+    with pytest.warns(match="."):
+        model = pf.BootstrapClustering(6, readout="pca", network=small(), random_state=0, n_init=3).fit(places)
+    assert np.array_equal(model.predict(places), model.labels_)
+
+
+def test_scores_of_numbers_are_empty_where_the_number_is_given():
+    model = pf.BootstrapClustering(network=small(), random_state=0, n_init=2).fit(X)
+    assert model.n_clusters_scores_
+    assert model.set_params(n_clusters=3).fit(X).n_clusters_scores_ == {}
+
+
+def test_the_number_cannot_be_chosen_by_one_clustering():
+    with pytest.raises(ValueError, match="n_clusterings must be >= 2, got 1"):
+        pf.BootstrapClustering(network=small(n_clusterings=1)).fit(X)
+
+
+def test_reliability_is_that_of_the_last_layer():
+    network = small(n_clusterings="auto").fit(X)
+    assert network.at_layer(-1).reliability_ == network.reliability_
+    assert np.isnan(network.at_layer(0).reliability_)
+
+
+def test_copies_come_after_the_point_itself():
+    copies = np.repeat(X[:20], 10, 0)
+    graph = pf.BootstrapNeighborsTransformer(3, network=small()).fit_transform(copies)
+    assert np.array_equal(graph.indices.reshape(200, 4)[:, 0], np.arange(200))
+
+
+@pytest.mark.parametrize(("mode", "most"), [("distance", 119), ("connectivity", 120)])
+def test_the_most_neighbours_are_told_as_the_user_counts_them(mode, most):
+    for model in (
+        pf.BootstrapNeighborsTransformer(most, mode=mode, network=small()),
+        pf.ModularNeighbors(pf.ModularAutoencoder(2, 2), n_neighbors=most, mode=mode),
+    ):
+        assert model.fit_transform(X).shape == (120, 120)
+        with pytest.raises(ValueError, match=f"<= {most}, got 121"):
+            model.set_params(n_neighbors=121).fit_transform(X)
+
+
+def test_a_failed_fit_transform_leaves_the_old_index():
+    index = pf.ModularNeighbors(pf.ModularAutoencoder(2, 2), n_neighbors=30).fit(X)
+    with pytest.raises(ValueError, match="n_neighbors"):
+        index.fit_transform(X[:20])
+    assert index.n_samples_fit_ == 120
+
+
+@pytest.mark.parametrize("given", ["x", pf.BootstrapClustering()])
+def test_what_is_no_network_is_named(given):
+    for estimator in (pf.BootstrapClustering, pf.BootstrapMap, pf.BootstrapNeighborsTransformer):
+        with pytest.raises(TypeError, match="network must be a MultilayerBootstrapNetwork"):
+            estimator(network=given).fit(X)
+
+
+@pytest.mark.parametrize("given", ["x", pf.KernelEmbedding(2)])
+def test_what_has_no_modules_is_named(given):
+    with pytest.raises(TypeError, match="representation must have modules"):
+        pf.ModularNeighbors(given).fit(X)
+
+
+@pytest.mark.parametrize("layer", ["x", True, 1.5])
+def test_a_layer_that_cannot_be_is_refused_before_the_work(layer):
+    for estimator in (pf.BootstrapClustering, pf.BootstrapMap, pf.BootstrapNeighborsTransformer):
+        with pytest.raises(ValueError, match="layer must be an integer or 'auto'"):
+            estimator(layer=layer, network=small()).fit(X)
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e45])
+def test_units_do_not_matter_to_umap(scale):
+    layouts = pytest.importorskip("polyfold.estimators._layouts")
+    umap = pytest.importorskip("umap").umap_
+    distances, indices = pf.BootstrapNeighborsTransformer(10, network=small()).fit(X).kneighbors()
+    plain, scaled = (
+        layouts._fuzzy_set(umap, layouts.Lists(unit * distances, indices), 0).toarray() for unit in (1.0, scale)
+    )
+    np.testing.assert_allclose(scaled, plain, atol=1e-5)
+
+
+def test_constant_rows_are_one_group():
+    with pytest.warns(DegenerateDataWarning):
+        model = pf.BootstrapClustering(network=small(), random_state=0).fit(np.ones((40, 3)))
+    assert model.n_clusters_ == 1
