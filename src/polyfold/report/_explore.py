@@ -18,7 +18,7 @@ from polyfold.report._columns import encode, named_columns
 from polyfold.report._document import Arrays, document
 from polyfold.report._images import as_images, sheet
 from polyfold.report._scores import Scorer, true_rows
-from polyfold.report._steps import Step, path_of, quantised, steps_of, thinned, with_neighbors
+from polyfold.report._steps import Step, path_of, quantised, slider_grid, steps_of, thinned, with_neighbors
 from polyfold.report._views import View, _as_rows, plane_of, unwrap
 
 # A page stays below 5 MB: what the frame and the drawing library leave of it.
@@ -59,7 +59,7 @@ def explore(
     """Write one HTML file in which a fitted model can be explored, without a server or a connection.
 
     It shows small multiples of the modules, of the layers of a network or of pairs of coordinates; points selected
-    in one are highlighted in all. Models with `diversity_path` get a slider over λ.
+    in one are highlighted in all. Models with `diversity_path` have a slider over λ.
 
     Parameters
     ----------
@@ -79,7 +79,8 @@ def explore(
     views : mapping of str to array-like of shape (n, c), default=None
         Further representations of the same points, to compare with.
     diversities : sequence of float, default=None
-        Stations of the slider beside the model's own λ; None is a grid that widens towards 0.
+        Stations of the slider beside the model's own λ. None is a grid that widens towards 0 where the closed form
+        gives them in milliseconds, and no slider for iterative solvers, which are run again for every station.
     max_points : int, default=10000
         Of more points, so many are drawn at random; the page says so.
     random_state : int, RandomState or None, default=0
@@ -161,7 +162,7 @@ def chapter(
     left = max_bytes - pictures - len(json.dumps(content)) // 3
     shown = _VIEWS + len(points.views)
     place, lists = 4 * len(rows) * shown, 8 * len(rows) * shown * _NEIGHBORS // 3
-    stations = thinned(path_of(inner, diversities), inner, max(1, int((left - lists) // place)))
+    stations = thinned(path_of(inner, slider_grid(inner, diversities)), inner, max(1, int((left - lists) // place)))
     scorer = Scorer(true_rows(inner, inner_X), len(rows), points.classes, rng)
     steps = steps_of(stations, inner_X, points.views, scorer, most=_VIEWS)
     start = next(i for i, m in enumerate(stations) if m is inner)

@@ -40,6 +40,11 @@ def path_of(model: Any, diversities: Sequence[float] | None) -> list[Any]:
     return sorted(path, key=lambda m: m.diversity)
 
 
+def slider_grid(model: Any, diversities: Sequence[float] | None) -> Sequence[float] | None:
+    """Return the stations asked for; unasked, an iterative solver is not run again for each of them."""
+    return () if diversities is None and getattr(model, "solver", "closed") != "closed" else diversities
+
+
 def thinned(path: list[Any], model: Any, most: int) -> list[Any]:
     """Leave out stations evenly until `most` are left; the given model stays."""
     if len(path) <= max(1, most):
