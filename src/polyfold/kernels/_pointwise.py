@@ -21,10 +21,10 @@ from polyfold.kernels._base import IdentityFeatures, Kernel, PointFeatures, as_f
 def total_variance(X: Any) -> float:
     """Sum of the variances of the columns."""
     if sp.issparse(X):
-        return float(mean_variance_axis(X.tocsr(), axis=0)[1].sum())
-    mean = X.mean(axis=0, dtype=np.float64).astype(as_float(X[:0]).dtype)
-    blocks = row_blocks(*X.shape)
-    return sum(float(row_norms(X[rows] - mean, squared=True).sum(dtype=np.float64)) for rows in blocks) / len(X)
+        return float(mean_variance_axis(X.tocsr().astype(np.float64), axis=0)[1].sum())
+    # In double precision: squares of small numbers would vanish, and the mean of far ones lose the digits that count.
+    mean = X.mean(axis=0, dtype=np.float64)
+    return sum(float(np.sum((X[rows] - mean) ** 2)) for rows in row_blocks(*X.shape)) / len(X)
 
 
 def mean_distance_gamma(X: Any) -> float:
