@@ -68,7 +68,7 @@ class Spectrum:
         """
         readout = self.readout if weights is None else self.readout[:, : weights.shape[0]] @ weights
         dtype = np.float32 if X.dtype == np.float32 else np.float64
-        # Far from the origin the last digits of the shift are those that count: what `dtype` lacks is taken off at the end.
+        # Far from the origin the last digits of the shift count: those that `dtype` lacks are taken off at the end.
         shift = self.shift.astype(dtype, copy=False)
         rest = ((self.shift - shift) @ readout).astype(dtype)
         readout = readout.astype(dtype, copy=False)
