@@ -226,7 +226,7 @@ def test_missing_values_in_columns_are_shown_as_such(tmp_path):
     words = np.array([None, "a"] * 150, dtype=object)
     (one,) = Page(explore(X[:, 2:4], X, columns={"v": values, "n": words}, path=tmp_path / "p.html")).chapters
     assert one["columns"][0]["values"][:2] == [1.5, None]
-    assert one["columns"][1]["classes"] == ["a", "–"]
+    assert one["columns"][1]["classes"] == ["a", "missing"]
 
 
 @pytest.mark.parametrize("scale", [2.0**-400, 1.0, 2.0**400])

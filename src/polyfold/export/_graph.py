@@ -49,13 +49,13 @@ class Graph:
         self.dtype = dtype
         rows = "X" if dtype == np.float32 else self.cast("X", dtype)
         for shift, scale in self.scalings:
-            moved = rows if shift is None else self.minus(rows, shift)
-            rows = moved if scale is None else self.add("Div", moved, scale)
+            moved = rows if shift is None else self.minus(rows, np.asarray(shift))
+            rows = moved if scale is None else self.add("Div", moved, np.asarray(scale))
         return rows
 
     def scale_input(self, shift: Any, scale: Any) -> None:
         """Let everything see the rows as (x - shift) / scale; None leaves a part out."""
-        self.scalings.append(tuple(None if part is None else np.asarray(part) for part in (shift, scale)))
+        self.scalings.append((shift, scale))
 
     def minus(self, name: str, origin: np.ndarray) -> str:
         """Append x - origin to the digits of double precision: what single precision lacks is taken off as well."""
