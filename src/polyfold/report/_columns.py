@@ -97,8 +97,10 @@ def _is_missing(value: Any) -> bool:
 
 
 def _is_number(label: Any) -> bool:
-    """Whether a label is a number, and not beyond what a float can hold."""
-    return isinstance(label, float) or (isinstance(label, numbers.Real) and abs(int(label)) < 2**1023)
+    try:
+        return isinstance(label, numbers.Real) and not math.isnan(float(label))
+    except OverflowError:  # a whole number beyond every float
+        return False
 
 
 def _is_whole(label: Any) -> bool:
