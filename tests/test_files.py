@@ -1,6 +1,9 @@
+import os
 import subprocess
 import sys
+import threading
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +34,62 @@ def test_an_interrupted_write_leaves_the_old_file_alone(tmp_path, monkeypatch, f
         write_file(path, b"two")
     assert path.read_bytes() == b"one"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_links_stay_and_lead_to_the_new_file(tmp_path):
+    folder = tmp_path / "store"
+    folder.mkdir()
+    link, dangling, chain = (tmp_path / name for name in ("link", "dangling", "chain"))
+    (folder / "old").write_bytes(b"one")
+    link.symlink_to(folder / "old")
+    chain.symlink_to("link")
+    dangling.symlink_to(folder / "new")
+    write_file(chain, b"two")
+    write_file(dangling, b"three")
+    assert all(path.is_symlink() for path in (link, chain, dangling))
+    assert [(folder / name).read_bytes() for name in ("old", "new")] == [b"two", b"three"]
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_an_interrupted_write_leaves_the_file_behind_a_link_alone(tmp_path, monkeypatch):
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    (tmp_path / "file").write_bytes(b"one")
+    monkeypatch.setattr("os.fsync", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_file(tmp_path / "link", b"two")
+    assert (tmp_path / "file").read_bytes() == b"one"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_pipes_and_devices_are_written_to_and_stay(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    write_file(pipe, [b"one", memoryview(b"two")])
+    reader.join()
+    assert read == [b"onetwo"]
+    assert pipe.is_fifo()
+    (tmp_path / "nothing").symlink_to(os.devnull)
+    write_file(tmp_path / "nothing", b"three")
+    assert Path(os.devnull).is_char_device()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_names_may_be_as_long_as_names_can_be(tmp_path):
+    path = tmp_path / ("m" * 246 + ".polyfold")
+    write_file(path, b"one")
+    assert path.read_bytes() == b"one"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of another kind")
+def test_a_private_file_stays_private(tmp_path):
+    path = tmp_path / "file"
+    path.touch(0o600)
+    write_file(path, b"one")
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_digests_differ_with_every_byte():

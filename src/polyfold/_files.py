@@ -19,16 +19,31 @@ ROWS = 4096
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | Iterable[bytes | memoryview]) -> None:
-    """Write a file, given whole or in parts, at once: what interrupts it leaves what was there before and no more."""
-    path = Path(path)
+    """Write a file, given whole or in parts, at once: what interrupts it leaves what was there before and no more.
+
+    Links are followed and stay. Devices and pipes hold nothing to lose, and are written to as they are.
+    """
+    parts = [content] if isinstance(content, bytes) else content
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"the path to write to must be a file, got the folder {path}; add a file name.")
+    if Path(path).exists() and not Path(path).is_file():
+        with Path(path).open("wb") as device:
+            device.writelines(parts)
+    else:
+        _replace(Path(os.path.realpath(path)), parts)
+
+
+def _replace(path: Path, parts: Iterable[bytes | memoryview]) -> None:
+    """Write beside the place and move there at the end, with the permissions of what was there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    temporary = path.with_name(f".{uuid.uuid4().hex[:12]}.part")  # short: the name may be as long as names can be
     try:
         with temporary.open("xb") as file:
-            for part in [content] if isinstance(content, bytes) else content:
-                file.write(part)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
+        if path.exists():
+            temporary.chmod(path.stat().st_mode)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -76,14 +76,15 @@ def shifted_products(X: NDArray, Y: NDArray, scale: float) -> NDArray:
     """Return -scale * ‖x - y‖² for all pairs, from one matrix product and never above zero.
 
     Dense rows are moved so that `Y` is centred: distances do not change, but data far from the origin
-    no longer lose their digits to cancellation.
+    no longer lose their digits to cancellation. Rows are scaled before anything is squared: no square leaves the range.
     """
     if not sp.issparse(X) and not sp.issparse(Y):
         origin = Y.mean(axis=0)
         X, Y = X - origin, Y - origin
-    out = inner_products(X, Y * (2 * scale))
-    out -= scale * row_norms(X, squared=True)[:, None]
-    out -= scale * row_norms(Y, squared=True)
+    X, Y = ((rows * np.float64(scale) ** 0.5).astype(rows.dtype, copy=False) for rows in (X, Y))
+    out = inner_products(X, Y * 2)
+    out -= row_norms(X, squared=True)[:, None]
+    out -= row_norms(Y, squared=True)
     return np.minimum(out, 0, out=out)
 
 

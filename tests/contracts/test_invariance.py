@@ -13,17 +13,17 @@ from tests.contracts.samples import FEW, sheet
 
 
 @cache
-def _reference(name, exactly=False):
+def _reference(name, exactly, dtype):
     entry = next(e for e in ENTRIES if e.name == name)
     entry = entry.exactly() if exactly else entry
-    X = entry.given(sheet())
+    X = entry.given(sheet()).astype(dtype)
     with documented_warnings():
         return answers(fitted(entry, X), X)
 
 
-def reference(entry, exactly=False):
+def reference(entry, exactly=False, dtype=np.float64):
     """Answers on the sheet as it is, computed once."""
-    return _reference(entry.name, exactly)
+    return _reference(entry.name, exactly, dtype)
 
 
 @pytest.mark.parametrize("entry", entries("origin"), ids=repr)
@@ -55,6 +55,24 @@ def test_unit_does_not_matter(entry, power):
     with documented_warnings():
         found = answers(fitted(entry, scaled), scaled)
     assert_same(found, reference(entry), entry.precision, factor=2.0 ** (power * entry.power))
+
+
+@pytest.mark.parametrize("entry", entries("origin", "single"), ids=repr)
+def test_origin_does_not_matter_in_single_precision(entry):
+    far = entry.given(sheet() + 2.0**11).astype(np.float32)  # 2¹¹ and steps of 2⁻¹²: all 24 digits are used
+    with documented_warnings():
+        found = answers(fitted(entry, far), far)
+    assert_same(found, reference(entry, dtype=np.float32), max(entry.precision, 1e-5))
+
+
+@pytest.mark.parametrize("entry", entries("scale", "single"), ids=repr)
+def test_unit_does_not_matter_in_single_precision(entry):
+    for power in (-100, -66, 40):  # 1e-30, 1e-20, 1e12: squares of the first two are no numbers of single precision
+        scaled = entry.given(sheet()).astype(np.float32) * np.float32(2.0**power)
+        with documented_warnings():
+            found = answers(fitted(entry, scaled), scaled)
+        expected = reference(entry, dtype=np.float32)
+        assert_same(found, expected, max(entry.precision, 1e-5), factor=2.0 ** (power * entry.power))
 
 
 @pytest.mark.parametrize("entry", entries("order"), ids=repr)

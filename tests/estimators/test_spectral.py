@@ -155,6 +155,14 @@ def test_fourier_features_do_not_depend_on_the_origin_either(X):
     same_up_to_sign(model.fit_transform(X + 1e4), model.fit_transform(X), 1e-6)
 
 
+@pytest.mark.parametrize("options", [{"kernel": "linear"}, {"kernel": "rbf"}, {"feature_map": "fourier"}], ids=repr)
+def test_rows_of_single_precision_far_from_the_origin_lose_no_digits(options, rng):
+    X = (rng.standard_normal((80, 4)) + 1e6).astype(np.float32).astype(np.float64)
+    model = pf.KernelEmbedding(2, rank=20, random_state=0, **options).fit(X)
+    expected = model.transform(X)
+    np.testing.assert_allclose(model.transform(X.astype(np.float32)), expected, atol=1e-5 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("feature_map", ["auto", "exact", "nystroem"])
 @pytest.mark.parametrize(("dtype", "offset"), [(np.float64, 1e7), (np.float32, 1e3)])
 def test_the_linear_kernel_of_wide_data_does_not_depend_on_the_origin(feature_map, dtype, offset):

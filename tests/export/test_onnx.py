@@ -89,6 +89,26 @@ def test_neither_origin_nor_unit_cost_digits(digits, model, factor, offset):
     assert_same_coordinates(model.fit(X), new)
 
 
+@pytest.mark.parametrize("offset", [1e4, 1e6])
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(pf.ModularKernelPCA(3, 2, kernel=kernel, random_state=0) for kernel in ("rbf", "laplacian", "linear")),
+        pf.ModularKernelPCA(3, 2, kernel="linear", feature_map="nystroem", rank=30, random_state=0),
+        pf.ModularKernelPCA(3, 2, feature_map="fourier", rank=30, random_state=0),
+        pf.KernelEmbedding(2, kernel="linear"),
+        pf.ModularAutoencoder(3, 2, random_state=0),
+        make_pipeline(StandardScaler(), pf.KernelEmbedding(2, random_state=0)),
+        pf.Compressed(pf.KernelEmbedding(2, random_state=0), LinearRegression(), random_state=0),
+    ],
+    ids=repr,
+)
+def test_far_from_the_origin_no_digit_is_lost(model, offset, rng):
+    X = rng.standard_normal((80, 5)) * [1, 2, 0.5, 1, 3] + offset * rng.uniform(0.5, 1.5, 5)
+    # Fitted to rows of double precision: no landmark is a number of single precision.
+    assert_same_coordinates(model.fit(X), X[:20])
+
+
 def test_directions_that_hang_on_the_last_digits_are_computed_in_double_precision(rng):
     X = rng.standard_normal((40, 3)).astype(np.float32).astype(np.float64)
     assert_same_coordinates(pf.ModularKernelPCA(3, 13, kernel=pf.kernels.Gaussian(0.01)).fit(X), X[:7] + 0.125)

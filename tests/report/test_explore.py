@@ -75,6 +75,16 @@ def test_every_lambda_is_a_station_with_its_loss_bound_allocation_and_correlatio
         assert figures["module correlation"] == pytest.approx(correlation, abs=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_iterative_solvers_run_again_only_where_stations_are_asked_for(tmp_path, monkeypatch):
+    slow = pf.ModularKernelPCA(2, 2, diversity=0.9, solver="mbm", max_iter=2, rank=20, random_state=0).fit(X[:40])
+    asked = []
+    monkeypatch.setattr(type(slow), "diversity_path", lambda self, grid: asked.extend(grid) or [])
+    for diversities, expected in ((None, []), ([0.5], [0.5])):
+        explore(slow, X[:40], path=tmp_path / "p.html", diversities=diversities)
+        assert asked == expected
+
+
 def test_precision_and_vote_are_those_of_neighbours_other_than_the_point(page, model):
     figures = dict(page.chapters[0]["steps"][1]["figures"])
 
@@ -216,7 +226,7 @@ def test_missing_values_in_columns_are_shown_as_such(tmp_path):
     words = np.array([None, "a"] * 150, dtype=object)
     (one,) = Page(explore(X[:, 2:4], X, columns={"v": values, "n": words}, path=tmp_path / "p.html")).chapters
     assert one["columns"][0]["values"][:2] == [1.5, None]
-    assert one["columns"][1]["classes"] == ["a", "–"]
+    assert one["columns"][1]["classes"] == ["a", "missing"]
 
 
 @pytest.mark.parametrize("scale", [2.0**-400, 1.0, 2.0**400])

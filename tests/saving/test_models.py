@@ -107,6 +107,12 @@ def test_an_interrupted_save_leaves_the_old_model(path, model, monkeypatch):
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_a_folder_is_no_file_to_save_to(model, tmp_path):
+    with pytest.raises(IsADirectoryError, match="must be a file, got the folder"):
+        pf.save(model, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_head_says_who_wrote_a_file(path):
     about = describe(path)
     assert about["class"] == "ModularKernelPCA"
@@ -156,6 +162,15 @@ def test_newer_files_say_how_to_read_them(path, written_by):
 def test_a_head_that_says_nothing_is_refused(path, head):
     path.write_bytes(packed(b"", head))
     assert_refused(path, "must say who wrote it")
+
+
+@pytest.mark.parametrize("number", ["Infinity", "-Infinity", "NaN", "1e999", "0.5"])
+@pytest.mark.parametrize("key", ["format", "written with"])
+def test_numbers_that_no_head_holds_are_refused(path, key, number):
+    written = packed(b"", {key: "here"})
+    body = written[: -_container.DIGEST].replace(b'"here"', number.encode())
+    path.write_bytes(body + hashlib.sha256(body).digest())
+    assert_refused(path, f"must say who wrote it, got a head that cannot be read .*{number}")
 
 
 class Evil:

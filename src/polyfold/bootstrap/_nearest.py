@@ -273,7 +273,8 @@ def _add_lanes(rows, codes, weight, table):
         for first in range(0, V, BYTE_ROWS):
             height = min(V - first, BYTE_ROWS)
             for u in range(height):
-                tile[u, :size] = codes[first + u, start : start + size]
+                for p in range(size):  # one by one: an assignment of slices compiles for seconds
+                    tile[u, p] = codes[first + u, start + p]
             for t in range(len(rows)):
                 _count_lanes(tile[:height], rows[t, first : first + height], count)
                 for p in range(size):

@@ -18,7 +18,7 @@ class Graph:
         self.helper = import_extra("onnx.helper", "onnx")
         self.dtype: Any = np.float32
         self.n_features = n_features
-        self.rows = "X"
+        self.scalings: list[tuple[Any, Any]] = []
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.outputs: list[Any] = []
@@ -45,14 +45,23 @@ class Graph:
         return name
 
     def input(self, dtype: Any = np.float32) -> str:
-        """Return the name of the rows, in the precision to work in from here on."""
+        """Return the name of the rows, scaled, in the precision to work in from here on."""
         self.dtype = dtype
-        return self.rows if dtype == np.float32 else self.cast(self.rows, dtype)
+        rows = "X" if dtype == np.float32 else self.cast("X", dtype)
+        for shift, scale in self.scalings:
+            moved = rows if shift is None else self.minus(rows, np.asarray(shift))
+            rows = moved if scale is None else self.add("Div", moved, np.asarray(scale))
+        return rows
 
     def scale_input(self, shift: Any, scale: Any) -> None:
-        """Append (x - shift) / scale: what comes after sees these rows."""
-        moved = self.rows if shift is None else self.add("Sub", self.rows, np.asarray(shift))
-        self.rows = moved if scale is None else self.add("Div", moved, np.asarray(scale))
+        """Let everything see the rows as (x - shift) / scale; None leaves a part out."""
+        self.scalings.append((shift, scale))
+
+    def minus(self, name: str, origin: np.ndarray) -> str:
+        """Append x - origin to the digits of double precision: what single precision lacks is taken off as well."""
+        high = origin.astype(self.dtype).astype(np.float64)
+        moved, low = self.add("Sub", name, high), origin - high
+        return self.add("Sub", moved, low) if np.any(low) else moved
 
     def cast(self, name: str, dtype: Any) -> str:
         """Append a change of type."""

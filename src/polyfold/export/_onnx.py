@@ -109,8 +109,7 @@ def _representation(graph: Graph, model: Any) -> str | None:
         return add_coordinates(graph, model.spectrum_, np.eye(min(width, model.spectrum_.rank), width), None)
     if isinstance(model, LINEAR):
         M, H, D = model.encoders_.shape
-        origin = model.means_.mean(axis=0).astype(np.float32)
-        # The mean in single precision is taken off first; what it lacks is in the offset, formed in double precision.
+        origin = model.means_.mean(axis=0)
         offset = -np.einsum("mhd,md->mh", model.encoders_, model.means_ - origin).ravel()
-        return graph.linear(graph.add("Sub", graph.input(), origin), model.encoders_.reshape(M * H, D).T, offset)
+        return graph.linear(graph.minus(graph.input(), origin), model.encoders_.reshape(M * H, D).T, offset)
     return None

@@ -34,7 +34,7 @@ def _read(graph: Graph, raw: str, shift: NDArray, readout: NDArray) -> str:
 
 
 def _identity(graph: Graph, spectrum: Spectrum, weights: NDArray, readout: NDArray) -> str:
-    return _read(graph, graph.input(), spectrum.shift, readout)
+    return graph.linear(graph.minus(graph.input(), spectrum.shift), readout)
 
 
 def _fourier(graph: Graph, spectrum: Spectrum, weights: NDArray, readout: NDArray) -> str:
@@ -67,19 +67,25 @@ def _precision(spectrum: Spectrum, landmarks: Any, weights: NDArray) -> type[np.
 def _linear(graph: Graph, x: str, kernel: Any, landmarks: NDArray) -> str:
     if kernel._origin is None:
         return graph.add("MatMul", x, landmarks.T)
-    return graph.add("MatMul", graph.add("Sub", x, kernel._origin), (landmarks - kernel._origin).T)
+    return graph.add("MatMul", graph.minus(x, kernel._origin), (landmarks - kernel._origin).T)
 
 
 def _gaussian(graph: Graph, x: str, kernel: Any, landmarks: NDArray) -> str:
-    origin = landmarks.mean(axis=0)
-    x, landmarks = graph.add("Sub", x, origin), landmarks - origin
+    x, landmarks = _near_zero(graph, x, landmarks)
     products = graph.add("MatMul", x, 2 * kernel.gamma_ * landmarks.T)
     own = graph.add("Mul", graph.total(graph.add("Mul", x, x)), np.float64(kernel.gamma_))
     squared = graph.add("Sub", graph.add("Sub", products, own), kernel.gamma_ * np.square(landmarks).sum(axis=1))
     return graph.add("Exp", graph.add("Min", squared, np.float64(0)))
 
 
+def _near_zero(graph: Graph, x: str, landmarks: NDArray) -> tuple[str, NDArray]:
+    """Move rows and landmarks alike, to where single precision has digits for their differences."""
+    origin = landmarks.mean(axis=0)
+    return graph.minus(x, origin), landmarks - origin
+
+
 def _laplacian(graph: Graph, x: str, kernel: Any, landmarks: NDArray) -> str:
+    x, landmarks = _near_zero(graph, x, landmarks)
     # One landmark after the other: all differences at once would take rows × landmarks × columns of memory.
     start = len(graph.nodes)
     differences = graph.add("Sub", x, "landmark")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.extmath import safe_sparse_dot
@@ -165,12 +166,23 @@ class FourierFeatures:
     def transform(self, X: Any) -> NDArray:
         """Return the features, shape (n, R)."""
         X, pairs = as_float(X), self.frequencies.shape[1]
-        angles = safe_sparse_dot(X, self.frequencies.astype(X.dtype, copy=False), dense_output=True)
+        angles = self._angles(X)
         out = np.empty((X.shape[0], self.width), dtype=X.dtype)
         np.cos(angles, out=out[:, :pairs])
         np.sin(angles, out=out[:, pairs:])
         out *= np.sqrt(1 / pairs)
         return out
+
+    def _angles(self, X: Any) -> NDArray:
+        """Return w·x, up to whole turns."""
+        W = self.frequencies.astype(X.dtype, copy=False)
+        if sp.issparse(X):
+            return safe_sparse_dot(X, W, dense_output=True)
+        # Far from the origin angles have many turns before the digits that count: those of the mean are taken off.
+        origin = X.mean(axis=0, dtype=np.float64)
+        angles = (X - origin).astype(X.dtype, copy=False) @ W
+        angles += np.remainder(origin @ self.frequencies, 2 * np.pi).astype(X.dtype)
+        return angles
 
     def metric(self) -> None:
         """Return None: the features are already an empirical kernel map."""

@@ -1,6 +1,9 @@
 """What is known of every point besides its place: classes and columns, in the form the page reads."""
 
-from collections.abc import Mapping
+import math
+import numbers
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,38 +11,128 @@ from numpy.typing import NDArray
 
 # More columns or longer texts say more than one reads while hovering.
 MOST_COLUMNS, MOST_LETTERS, MOST_CLASSES = 12, 80, 40
+# The class of points without a label.
+MISSING = "missing"
 
 
-def named_columns(columns: Any, X: Any, n: int) -> dict[str, NDArray]:
-    """Return columns by name, of a mapping or a table; without any, those of `X` if it is a table."""
+def named_columns(columns: Any, X: Any, n: int) -> list[tuple[Any, NDArray]]:
+    """Return names and columns of a mapping or a table; without any, those of `X` if it is a table."""
     if columns is None:
         columns = X if hasattr(X, "columns") else {}
-    names = list(columns.columns) if hasattr(columns, "columns") else list(columns)
     if not hasattr(columns, "columns") and not isinstance(columns, Mapping):
         raise TypeError(f"columns must be a mapping of names to values or a data frame, got {type(columns).__name__}.")
-    out = {str(name): np.asarray(columns[name]) for name in names[:MOST_COLUMNS]}
-    for name, values in out.items():
+    # Tables without items (polars) have no name twice; those of pandas may.
+    pairs = columns.items() if hasattr(columns, "items") else ((name, columns[name]) for name in columns.columns)
+    out = [(name, as_column(values)) for name, values in list(pairs)[:MOST_COLUMNS]]
+    for name, values in out:
         if values.shape != (n,):
             raise ValueError(f"columns[{name!r}] must have {n} values, one for each row of X, got {values.shape}.")
     return out
 
 
-def encode(name: str, values: NDArray, *, few: int = MOST_CLASSES) -> dict[str, Any]:
-    """Describe a column: classes with their codes, numbers, or texts."""
-    values = np.asarray(values)
-    is_whole = values.dtype.kind in "iub" or (values.dtype.kind == "f" and np.all(values == np.round(values)))
-    if values.dtype.kind in "iubf" and not (is_whole and len(np.unique(values)) <= few):
-        numbers = [float(f"{v:.5g}") if np.isfinite(v) else None for v in values.astype(float)]
-        return {"name": name, "kind": "number", "values": numbers}
-    texts = values.astype(int) if is_whole else np.array([_text(v) for v in values])
-    classes, codes = np.unique(texts, return_inverse=True)
-    if len(classes) > few:
-        return {"name": name, "kind": "text", "values": texts.tolist()}
-    return {"name": name, "kind": "class", "classes": [str(c) for c in classes], "values": codes.ravel().tolist()}
+def as_column(values: Any) -> NDArray:
+    """Return values as an array; those of a list as they are, since numpy makes texts of numbers beside texts."""
+    return np.asarray(values) if hasattr(values, "dtype") else np.asarray(values, dtype=object)
 
 
-def _text(value: Any) -> str:
-    if value is None or value != value:  # NaN in a column of texts
-        return "–"
-    text = str(value)
+def encode(name: str, values: Any, *, few: int = MOST_CLASSES) -> dict[str, Any]:
+    """Describe a column: classes with their codes, numbers, or texts; values that differ are never one class."""
+    labels, codes = _distinct(as_column(values))
+    known = [label for label in labels if label is not None]
+    if known and all(map(_is_number, known)) and not (all(map(_is_whole, known)) and len(known) <= few):
+        shown = [None if label is None else _rounded(label) for label in labels]
+        return {"name": name, "kind": "number", "values": [shown[code] for code in codes]}
+    names = _names(labels)
+    if len(known) > few:
+        return {"name": name, "kind": "text", "values": [names[code] for code in codes]}
+    order = sorted(range(len(labels)), key=lambda i: _rank(labels[i]))
+    place = {code: i for i, code in enumerate(order)}
+    return {
+        "name": name,
+        "kind": "class",
+        "classes": [names[i] for i in order],
+        "values": [place[code] for code in codes],
+    }
+
+
+def apart(names: Sequence[str]) -> list[str]:
+    """Add numbers to names that have been there before."""
+    taken, times, out = set[str](), Counter[str](), []
+    for name in names:
+        free = name
+        while free in taken:
+            times[name] += 1
+            free = f"{name} ({times[name] + 1})"
+        taken.add(free)
+        out.append(free)
+    return out
+
+
+def _distinct(values: NDArray) -> tuple[list[Any], list[int]]:
+    """Return the different labels, None for all that say that there is none, and the number of every value's."""
+    seen: dict[Any, int] = {}
+    each = list(values) if values.dtype.kind in "mM" else values.tolist()  # dates would become counts of nanoseconds
+    codes = [seen.setdefault(_label(value), len(seen)) for value in each]
+    return list(seen), codes
+
+
+def _label(value: Any) -> Any:
+    if _is_missing(value):
+        return None
+    try:
+        hash(value)
+    except TypeError:  # a list, say
+        return repr(value)
+    return value
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA, of which alone no one can say whether it equals itself."""
+    try:
+        return value is None or not bool(value == value)
+    except TypeError:
+        return True
+    except ValueError:  # an array, compared one by one
+        return False
+
+
+def _is_number(label: Any) -> bool:
+    try:
+        return isinstance(label, numbers.Real) and not math.isnan(float(label))
+    except OverflowError:  # a whole number beyond every float
+        return False
+
+
+def _is_whole(label: Any) -> bool:
+    return math.isinf(label) or label == math.floor(label)
+
+
+def _rounded(label: Any) -> float | str:
+    """Return a number with the digits that one reads; JSON has none for infinity."""
+    return float(f"{label:.5g}") if math.isfinite(label) else f"{'−' if label < 0 else ''}∞"
+
+
+def _rank(label: Any) -> tuple[int, Any]:
+    """Sort numbers before texts, and what is missing last."""
+    if label is None:
+        return 2, 0
+    return (0, label) if isinstance(label, numbers.Real) else (1, str(label))
+
+
+def _names(labels: Sequence[Any]) -> list[str]:
+    """Return a name for every label, no two alike: texts that look like another label stand in quotes."""
+    texts = [_text(label) for label in labels]
+    others = {text for text, label in zip(texts, labels, strict=True) if not isinstance(label, str)}
+    quoted = [
+        f"“{text}”" if isinstance(label, str) and text in others else text
+        for text, label in zip(texts, labels, strict=True)
+    ]
+    return apart(quoted)
+
+
+def _text(label: Any) -> str:
+    if label is None:
+        return MISSING
+    short = isinstance(label, float) and label.is_integer() and abs(label) < 1e15
+    text = str(int(label)) if short else str(label)
     return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"

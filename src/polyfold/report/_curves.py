@@ -201,7 +201,7 @@ class DiversityDisplay(Display):
         """
         path = _path(estimator, diversities)
         model, rows = unwrap(estimator, X)
-        coded = None if y is None else encode("y", np.asarray(y))
+        coded = None if y is None else encode("y", y)
         classes = np.array(coded["values"]) if coded is not None and coded["kind"] == "class" else None
         scorer = Scorer(true_rows(model, rows), _num_samples(rows), classes, check_random_state(random_state))
 

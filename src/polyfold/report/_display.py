@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._validation import check_choice, import_extra
-from polyfold.report._columns import encode
+from polyfold.report._columns import MOST_CLASSES, encode
 
 # Twelve colours that remain apart for colour-blind readers, on white and on black (after M. Krzywinski).
 COLORS = (
@@ -18,6 +18,8 @@ COLORS = (
 # Beyond twelve classes colours come again with another shape.
 MARKERS = ("o", "^", "s", "D", "v", "P", "X")
 RAMP = "cividis"
+# Of points whose number is missing or infinite.
+UNKNOWN = "#e20134"
 
 
 def _inks(paper: str, ink: str, line: str) -> dict[str, str]:
@@ -66,15 +68,18 @@ class Display:
         return self.axes_
 
 
-def scatter_classes(ax: Any, plane: NDArray, y: Any, *, size: float, legend: bool = True) -> Any:
+def scatter_classes(
+    ax: Any, plane: NDArray, y: Any, *, size: float, legend: bool = True, few: int = MOST_CLASSES
+) -> Any:
     """Draw points of the plane by class, by number with a colour bar, or in one colour; returns a colour mapping."""
     if y is None:
         ax.scatter(*plane.T, s=size, color=COLORS[0], alpha=0.7, linewidths=0)
         return None
-    coded = encode("y", np.asarray(y))
+    coded = encode("y", y, few=few)
     if coded["kind"] == "number":
-        values = np.array([np.nan if v is None else v for v in coded["values"]])
-        return ax.scatter(*plane.T, c=values, cmap=RAMP, s=size, alpha=0.8, linewidths=0)
+        values = np.array([v if isinstance(v, float) else np.nan for v in coded["values"]])
+        colors = import_extra("matplotlib", "plot").colormaps[RAMP].with_extremes(bad=UNKNOWN)
+        return ax.scatter(*plane.T, c=values, cmap=colors, s=size, alpha=0.8, linewidths=0, plotnonfinite=True)
     codes = np.asarray(coded["values"]) if coded["kind"] == "class" else np.zeros(len(plane), dtype=int)
     for i, name in enumerate(coded.get("classes", ["points"])):
         marker = MARKERS[i // len(COLORS) % len(MARKERS)]

@@ -14,11 +14,11 @@ from sklearn.utils.validation import _num_samples
 
 from polyfold._files import write_file
 from polyfold._validation import check_count
-from polyfold.report._columns import encode, named_columns
+from polyfold.report._columns import apart, as_column, encode, named_columns
 from polyfold.report._document import Arrays, document
 from polyfold.report._images import as_images, sheet
 from polyfold.report._scores import Scorer, true_rows
-from polyfold.report._steps import Step, path_of, quantised, steps_of, thinned, with_neighbors
+from polyfold.report._steps import Step, path_of, quantised, slider_grid, steps_of, thinned, with_neighbors
 from polyfold.report._views import View, _as_rows, plane_of, unwrap
 
 # A page stays below 5 MB: what the frame and the drawing library leave of it.
@@ -59,7 +59,7 @@ def explore(
     """Write one HTML file in which a fitted model can be explored, without a server or a connection.
 
     It shows small multiples of the modules, of the layers of a network or of pairs of coordinates; points selected
-    in one are highlighted in all. Models with `diversity_path` get a slider over λ.
+    in one are highlighted in all. Models with `diversity_path` have a slider over λ.
 
     Parameters
     ----------
@@ -79,7 +79,8 @@ def explore(
     views : mapping of str to array-like of shape (n, c), default=None
         Further representations of the same points, to compare with.
     diversities : sequence of float, default=None
-        Stations of the slider beside the model's own λ; None is a grid that widens towards 0.
+        Stations of the slider beside the model's own λ. None is a grid that widens towards 0 where the closed form
+        gives them in milliseconds, and no slider for iterative solvers, which are run again for every station.
     max_points : int, default=10000
         Of more points, so many are drawn at random; the page says so.
     random_state : int, RandomState or None, default=0
@@ -161,7 +162,7 @@ def chapter(
     left = max_bytes - pictures - len(json.dumps(content)) // 3
     shown = _VIEWS + len(points.views)
     place, lists = 4 * len(rows) * shown, 8 * len(rows) * shown * _NEIGHBORS // 3
-    stations = thinned(path_of(inner, diversities), inner, max(1, int((left - lists) // place)))
+    stations = thinned(path_of(inner, slider_grid(inner, diversities)), inner, max(1, int((left - lists) // place)))
     scorer = Scorer(true_rows(inner, inner_X), len(rows), points.classes, rng)
     steps = steps_of(stations, inner_X, points.views, scorer, most=_VIEWS)
     start = next(i for i, m in enumerate(stations) if m is inner)
@@ -208,14 +209,15 @@ class _Points:
 
     def __init__(self, X: Any, y: Any, images: Any, columns: Any, views: Any, rows: NDArray, model: Any):
         total, self.n, self.rows = _num_samples(X), len(rows), rows
-        self.columns = {k: v[rows] for k, v in named_columns(columns, X, total).items()}
-        self.color, self.classes = None, None
-        if y is not None:
-            self._set_labels(y, total)
+        given, label = named_columns(columns, X, total), getattr(y, "name", None)
+        # A column of the table that is the label as well is shown once.
+        self.columns = [(name, values[rows]) for name, values in given if label is None or name != label]
+        self.colored, self.classes = False, None
         points = _safe_indexing(X, rows) if self.n < total else X
         if hasattr(model, "labels_") and hasattr(model, "predict"):
-            self.columns = {"cluster": np.asarray(model.predict(points)), **self.columns}
-            self.color = self.color or "cluster"
+            self._color_by("cluster", np.asarray(model.predict(points)))
+        if y is not None:
+            self._set_labels(y, total)
         self.views = [_extra_view(k, v, total, rows) for k, v in (views or {}).items()]
         self.sheets: dict[str, Any] = {}
         if images is not None:
@@ -224,23 +226,25 @@ class _Points:
             self._rebuild(model, points, pictures[rows])
 
     def describe(self) -> dict[str, Any]:
-        """Return the columns, and which of them colours the points."""
-        coded = [encode(name, values) for name, values in self.columns.items()]
-        color = list(self.columns).index(self.color) if self.color is not None else -1
+        """Return the columns; the first colours the points where there are labels or clusters."""
+        names = apart([str(name) for name, _ in self.columns])
         return {
             "n": self.n,
-            "columns": coded,
-            "color": color,
+            "columns": [encode(name, values) for name, (_, values) in zip(names, self.columns, strict=True)],
+            "color": 0 if self.colored else -1,
             "rows": self.rows.tolist() if self.rows[-1] >= self.n else None,
         }
 
+    def _color_by(self, name: Any, values: NDArray) -> None:
+        self.columns, self.colored = [(name, values), *self.columns], True
+
     def _set_labels(self, y: Any, total: int) -> None:
-        labels = np.asarray(y)
+        labels = as_column(y)
         if labels.shape != (total,):
             raise ValueError(f"y must have {total} values, one for each row of X, got shape {labels.shape}.")
-        self.color = str(getattr(y, "name", None) or "label")
-        self.columns = {self.color: labels[self.rows], **{k: v for k, v in self.columns.items() if k != self.color}}
-        coded = encode(self.color, self.columns[self.color])
+        name = getattr(y, "name", None)
+        self._color_by("label" if name is None else name, labels[self.rows])
+        coded = encode("y", self.columns[0][1])
         if coded["kind"] == "class":
             self.classes = np.array(coded["values"])
 
@@ -250,7 +254,7 @@ class _Points:
             return
         rebuilt = np.asarray(model.inverse_transform(model.transform(X)))
         error = np.sqrt(np.mean((rebuilt - np.asarray(X)) ** 2, axis=1))
-        self.columns["reconstruction error"] = error
+        self.columns.append(("reconstruction error", error))
         self.sheets["rebuilt"] = sheet(as_images(rebuilt.reshape(pictures.shape), self.n, like=pictures))
 
 

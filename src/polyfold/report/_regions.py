@@ -95,5 +95,5 @@ class DecisionRegionDisplay(Display):
             if count > 1:
                 ax.contour(*self.sides, response, levels=levels[1:-1], colors="0.5", linewidths=1)
             plane = np.asarray(self.X)
-            scatter_classes(ax, plane, [str(v) for v in np.asarray(self.y)], size=point_size(len(plane)))
+            scatter_classes(ax, plane, self.y, size=point_size(len(plane)), few=len(plane))
         return self

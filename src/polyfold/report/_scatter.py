@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyfold._validation import check_count
+from polyfold.report._columns import encode
 from polyfold.report._display import COLORS, Display, drawing, place_legend, point_size, scatter_classes
 from polyfold.report._images import as_images
 from polyfold.report._views import _as_rows, _two_columns, unwrap, views_of
@@ -205,17 +206,18 @@ def _thumbnails(ax: Any, Z: NDArray, images: NDArray, most: int) -> None:
 
 
 def _densities(ax: Any, values: NDArray, y: ArrayLike | None) -> None:
-    labels = np.zeros(len(values), dtype=int) if y is None else np.asarray(y)
+    coded = encode("y", np.zeros(len(values), dtype=int) if y is None else y)
+    codes = np.array(coded["values"] if coded["kind"] == "class" else [0] * len(values))
     grid = np.linspace(values.min(), values.max(), 200)
-    for i, label in enumerate(np.unique(labels)):
-        density = _density(values[labels == label], grid) * np.mean(labels == label)
+    for i, name in enumerate(coded.get("classes", ["points"])):
+        density = _density(values[codes == i], grid) * np.mean(codes == i)
         ax.fill_between(grid, density, color=COLORS[i % len(COLORS)], alpha=0.3, lw=0)
-        ax.plot(grid, density, color=COLORS[i % len(COLORS)], label=str(label))
+        ax.plot(grid, density, color=COLORS[i % len(COLORS)], label=name)
     place_legend(ax)
 
 
 def _density(values: NDArray, grid: NDArray) -> NDArray:
     """Gaussian kernel density on `grid`, bandwidth by Scott's rule; a spike where all values are equal."""
-    width = max(float(values.std()) * len(values) ** -0.2, 1e-3 * float(np.ptp(grid)), 1e-12)
+    width = max(float(values.std()) * len(values) ** -0.2, 1e-3 * float(np.ptp(grid))) or 1.0
     weights = np.exp(-0.5 * ((grid[:, None] - values) / width) ** 2)
     return weights.mean(axis=1) / (width * np.sqrt(2 * np.pi))

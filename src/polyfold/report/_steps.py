@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyfold.report._columns import apart
 from polyfold.report._scores import Scorer, nearest
 from polyfold.report._views import View, Views, views_of
 
@@ -40,6 +41,11 @@ def path_of(model: Any, diversities: Sequence[float] | None) -> list[Any]:
     return sorted(path, key=lambda m: m.diversity)
 
 
+def slider_grid(model: Any, diversities: Sequence[float] | None) -> Sequence[float] | None:
+    """Return the stations asked for; unasked, an iterative solver is not run again for each of them."""
+    return () if diversities is None and getattr(model, "solver", "closed") != "closed" else diversities
+
+
 def thinned(path: list[Any], model: Any, most: int) -> list[Any]:
     """Leave out stations evenly until `most` are left; the given model stays."""
     if len(path) <= max(1, most):
@@ -56,7 +62,9 @@ def steps_of(path: list[Any], X: Any, extra: Sequence[View], scorer: Scorer, *, 
         views = views_of(model, X, most=most)
         bars = scorer.bars(views)
         figures = _losses(model) | scorer.figures(views, bars[1])
-        views = replace(views, views=[*(_towards(v, steps, i) for i, v in enumerate(views.views)), *extra])
+        shown = [*(_towards(v, steps, i) for i, v in enumerate(views.views)), *extra]
+        names = apart([view.name for view in shown])
+        views = replace(views, views=[replace(v, name=name) for v, name in zip(shown, names, strict=True)])
         steps.append(Step(getattr(model, "diversity", None), views, figures, _allocation(model), bars))
     return steps
 

@@ -9,7 +9,7 @@ import json
 import re
 import zlib
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NoReturn
 
 from polyfold.exceptions import ModelFileError
 
@@ -44,7 +44,7 @@ def unpack(body: bytes, name: str) -> tuple[dict[str, Any], bytes]:
         )
     end = body.find(b"\n", len(MAGIC), len(MAGIC) + LONGEST_HEAD)
     try:
-        head = json.loads(body[len(MAGIC) : end])
+        head = json.loads(body[len(MAGIC) : end], parse_constant=_no_number, parse_float=_no_number)
         known = int(head["format"]) <= FORMAT and _minor(head["polyfold"]) <= _minor(version("polyfold"))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError(f"{name} must say who wrote it, got a head that cannot be read ({error}).") from error
@@ -69,6 +69,10 @@ def _inflated(stored: bytes, name: str) -> bytes:
             f"{name} must hold what polyfold.save wrote, got a content that grows beyond {SMALL} bytes."
         )
     return content
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number that polyfold.save writes")
 
 
 def _minor(text: str) -> tuple[int, int]:

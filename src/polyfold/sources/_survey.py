@@ -64,17 +64,16 @@ def _survey_block(wanted: NDArray, start: int, block: Any) -> Survey:
 
 
 def _dense_moments(block: NDArray) -> tuple[NDArray, float]:
-    moved = block - block[0]  # equal rows are exact zeros
-    shift = moved.mean(axis=0, dtype=np.float64)
-    moved -= shift.astype(moved.dtype)
-    rest = shift - shift.astype(moved.dtype)
-    squares = float(row_norms(moved, squared=True).sum(dtype=np.float64)) - len(block) * float(rest @ rest)
-    return block[0].astype(np.float64) + shift, max(squares, 0.0)
+    # In double precision: squares of small numbers would vanish, and the mean of far ones lose the digits that count.
+    moved = np.subtract(block, block[0], dtype=np.float64)  # equal rows are exact zeros
+    shift = moved.mean(axis=0)
+    moved -= shift
+    return block[0] + shift, float(row_norms(moved, squared=True).sum())
 
 
 def _sparse_moments(block: Any) -> tuple[NDArray, float]:
-    mean, variance = mean_variance_axis(block, axis=0)
-    return mean.astype(np.float64), float(variance.sum(dtype=np.float64)) * block.shape[0]
+    mean, variance = mean_variance_axis(block.astype(np.float64), axis=0)
+    return mean, float(variance.sum()) * block.shape[0]
 
 
 def _merge(total: Survey, part: Survey) -> Survey:

@@ -68,7 +68,10 @@ class Spectrum:
         """
         readout = self.readout if weights is None else self.readout[:, : weights.shape[0]] @ weights
         dtype = np.float32 if X.dtype == np.float32 else np.float64
-        readout, shift = readout.astype(dtype, copy=False), self.shift.astype(dtype, copy=False)
+        # Far from the origin the last digits of the shift count: those that `dtype` lacks are taken off at the end.
+        shift = self.shift.astype(dtype, copy=False)
+        rest = ((self.shift - shift) @ readout).astype(dtype)
+        readout = readout.astype(dtype, copy=False)
         out = np.empty((X.shape[0], readout.shape[1]), dtype=dtype)
 
         def fill(rows: slice) -> None:
@@ -77,6 +80,7 @@ class Spectrum:
                 out[rows] = safe_sparse_dot(raw, readout) - shift @ readout
             else:
                 np.matmul(raw - shift, readout, out=out[rows])
+            out[rows] -= rest
 
         blocks = list(row_blocks(X.shape[0], self.shift.shape[0], out.itemsize))
         for _ in track(threaded(fill, blocks), "projected blocks", total=len(blocks)):

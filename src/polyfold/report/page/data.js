@@ -38,19 +38,33 @@ const COLORS = [
 ];
 const RAMP = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
 const PLAIN = "#008df9";
+const UNKNOWN = "#e20134"; // of points whose number is missing or infinite
 
 // What colours the points: a value for each, and the colours of the values.
 function coloring(column) {
   if (!column || column.kind === "text") return { values: null, colors: [PLAIN], type: "categorical" };
   if (column.kind === "class") {
-    const colors = column.classes.map((_, i) => COLORS[i % COLORS.length]);
+    const colors = column.classes.map((_, i) => classColor(i));
     return { values: column.values, colors: colors.length > 1 ? colors : [colors[0], colors[0]], type: "categorical" };
   }
-  const known = column.values.filter((v) => v !== null);
+  const known = column.values.filter(Number.isFinite);
   const low = known.reduce((a, b) => Math.min(a, b), Infinity);
   const high = known.reduce((a, b) => Math.max(a, b), -Infinity);
-  const values = column.values.map((v) => (v === null || high === low ? 0 : (v - low) / (high - low)));
-  return { values, colors: ramp(64), type: "continuous", low, high };
+  // The first of 64 colours is that of what is unknown; half a step keeps rounding away from it.
+  const place = (v) => (1.5 + 61.5 * (high === low ? 0 : (v - low) / (high - low))) / 63;
+  const values = column.values.map((v) => (Number.isFinite(v) ? place(v) : 0));
+  return { values, colors: [UNKNOWN, ...ramp(63)], type: "continuous", low, high, unknown: known.length < values.length };
+}
+
+// Beyond twelve classes colours come again darker, then lighter, then darker still.
+function classColor(i) {
+  const [towards, share] = [[0, 0], [0, 0.45], [255, 0.5], [0, 0.7]][Math.floor(i / COLORS.length) % 4];
+  const parts = [1, 3, 5].map((k) => parseInt(COLORS[i % COLORS.length].slice(k, k + 2), 16));
+  return hex(parts.map((v) => Math.round(v + share * (towards - v))));
+}
+
+function hex(parts) {
+  return "#" + parts.map((v) => v.toString(16).padStart(2, "0")).join("");
 }
 
 function ramp(count) {
@@ -58,13 +72,12 @@ function ramp(count) {
   return Array.from({ length: count }, (_, i) => {
     const at = (i / (count - 1)) * (parts.length - 1);
     const k = Math.min(Math.floor(at), parts.length - 2);
-    const mixed = parts[k].map((v, j) => Math.round(v + (at - k) * (parts[k + 1][j] - v)));
-    return "#" + mixed.map((v) => v.toString(16).padStart(2, "0")).join("");
+    return hex(parts[k].map((v, j) => Math.round(v + (at - k) * (parts[k + 1][j] - v))));
   });
 }
 
 function valueText(column, i) {
   const value = column.values[i];
-  if (value === null) return "–";
+  if (value === null) return "missing";
   return column.kind === "class" ? column.classes[value] : String(value);
 }

@@ -66,23 +66,28 @@ function showBars(title, root, chapter, step) {
   root.replaceChildren(...rows);
 }
 
-function showLegend(root, column, { colors, type, low, high }, onClass) {
+function showLegend(root, column, { colors, type, low, high, unknown }, onClass) {
   root.hidden = !column || column.kind === "text";
   if (root.hidden) return;
   if (type === "continuous") {
     const strip = element("span", { className: "ramp" });
-    strip.style.background = `linear-gradient(90deg, ${colors.join(",")})`;
+    strip.style.background = `linear-gradient(90deg, ${colors.slice(1).join(",")})`;
     root.replaceChildren(`${column.name} ${NUMBER.format(low)}`, strip, NUMBER.format(high));
+    if (unknown) root.append(swatch(colors[0]), "missing or infinite");
     return;
   }
   const buttons = column.classes.map((name, i) => {
-    const swatch = element("span", { className: "swatch" });
-    swatch.style.background = colors[i];
     const button = element("button", { type: "button", onclick: (event) => onClass(i, event.shiftKey || event.ctrlKey) });
-    button.append(swatch, name);
+    button.append(swatch(colors[i]), name);
     return button;
   });
   root.replaceChildren(...buttons);
+}
+
+function swatch(color) {
+  const node = element("span", { className: "swatch" });
+  node.style.background = color;
+  return node;
 }
 
 // A thumbnail, `side` pixels at its longer side; the style sheet of the chapter holds the picture.
