@@ -21,6 +21,7 @@ from polyfold.cli._actions import (
 from polyfold.cli._data import Picked
 from polyfold.cli._describing import describe_installation, describe_model
 from polyfold.cli._prepare import CHOICES
+from polyfold.cli._reproducing import reproduce
 from polyfold.cli._searching import search_file
 from polyfold.cli._terminal import Terminal, notes
 
@@ -256,3 +257,6 @@ def info(as_json: bool, model: str | None) -> None:
     """
     terminal = Terminal(as_json)
     terminal.result(describe_installation() if model is None else describe_model(model), always=True)
+
+
+commands.add_command(reproduce)
