@@ -11,23 +11,36 @@ from typing import Any
 import numpy as np
 
 from polyfold.experiments._cells import Cells, Task, grid
-from polyfold.experiments._compare import SCORES
-from polyfold.experiments._images import BACKGROUND, CONVEX, MNIST, NAMES, RANDOM, RECTANGLES, ROTATIONS
+from polyfold.experiments._images import CONVEX, MNIST, NAMES, RECTANGLES
 from polyfold.experiments._mbm import answer_times, dropped, scores, solved
-from polyfold.experiments._registry import Paper
-from polyfold.experiments._report import (
-    Claim,
-    Curve,
-    Panel,
-    Report,
-    Table,
-    ahead,
-    entry,
-    level,
-    line,
-    observed,
-    untestable,
+from polyfold.experiments._mbm_claims import (
+    against_one,
+    beats,
+    diversity_claims,
+    diversity_of,
+    dropout_claims,
+    solver_claims,
+    sweep_claims,
+    time_claims,
 )
+from polyfold.experiments._mbm_printed import (
+    ACCURACY,
+    METHODS,
+    NOT_HAD,
+    PRECISION,
+    PRINTED,
+    PRINTED_DIFFERENCE,
+    PRINTED_DIVERSITY,
+    PRINTED_LOSS,
+    PRINTED_SECONDS,
+    PRINTED_SPEED,
+    RIVALS,
+    ROWS,
+    SOLVERS,
+    UNAVAILABLE,
+)
+from polyfold.experiments._registry import Paper
+from polyfold.experiments._report import Curve, Panel, Report, Table, entry, level, line, observed, untestable
 from polyfold.experiments._run import Run
 
 PAPER = Paper(
@@ -38,73 +51,6 @@ PAPER = Paper(
     "recipes of Larochelle et al. (2007); Rectangles and MNIST are the published images. Training, validation and "
     "test images are drawn from them without repeats. Figures are numbered as in the version with the appendix.",
 )
-UNAVAILABLE = ("NUS Wide", "NVDR")
-NOT_HAD = "the images could not be had"
-ROWS = {CONVEX: 8000, RECTANGLES: 1200}  # of training; 12,000 for the others
-PRECISION, ACCURACY = SCORES
-RIVALS = ("Partition", "Bootstrap", "Random")
-METHODS = (*RIVALS, "MBM", "Monolithic")
-# Tables 2 and 3, in the order of METHODS.
-PRINTED = {
-    PRECISION: {
-        "NUS Wide": (29.8, 27.5, 46.1, 53.4, 56.8),
-        "NVDR": (68.0, 48.1, 73.4, 77.6, 79.0),
-        MNIST: (67.7, 55.4, 71.5, 76.6, 78.6),
-        BACKGROUND: (30.5, 26.8, 42.4, 45.0, 47.2),
-        RANDOM: (7.0, 10.9, 6.1, 17.2, 23.1),
-        ROTATIONS: (59.6, 54.3, 68.4, 75.3, 76.5),
-        CONVEX: (74.1, 57.8, 75.2, 79.7, 80.3),
-        RECTANGLES: (63.3, 44.6, 46.7, 71.6, 70.1),
-    },
-    ACCURACY: {
-        "NUS Wide": (32.2, 37.7, 42.0, 43.7, 40.6),
-        "NVDR": (44.9, 39.6, 43.9, 44.8, 40.8),
-        MNIST: (89.2, 95.0, 94.5, 95.8, 95.7),
-        BACKGROUND: (41.0, 47.3, 53.8, 57.3, 52.5),
-        RANDOM: (40.9, 89.5, 53.1, 90.3, 83.9),
-        ROTATIONS: (72.0, 85.5, 83.8, 87.4, 86.3),
-        CONVEX: (55.7, 65.5, 60.3, 65.6, 57.6),
-        RECTANGLES: (93.0, 95.5, 93.9, 98.1, 95.8),
-    },
-}
-# Table 3: how many times faster the answers of MBM are, and the λ of its validation images.
-PRINTED_SPEED = {
-    "NUS Wide": (10.8, 11.7),
-    "NVDR": (7.7, 12.6),
-    MNIST: (9.1, 12.9),
-    BACKGROUND: (5.8, 8.1),
-    RANDOM: (5.7, 7.1),
-    ROTATIONS: (7.9, 10.9),
-    CONVEX: (7.2, 23.0),
-    RECTANGLES: (2.4, 10.7),
-}
-PRINTED_DIVERSITY = {
-    "NUS Wide": (0.999, 0.990),
-    "NVDR": (0.999, 0.999),
-    MNIST: (0.990, 0.900),
-    BACKGROUND: (0.999, 0.999),
-    RANDOM: (0.950, 0.500),
-    ROTATIONS: (0.990, 0.800),
-    CONVEX: (0.999, 0.200),
-    RECTANGLES: (0.990, 0.990),
-}
-# Table 1: SGD, Adam, MBM: the lowest loss, and the seconds until it was within 1 % of it.
-PRINTED_LOSS = {
-    CONVEX: (110.0, 13.4, 13.3),
-    MNIST: (427.6, 59.9, 59.9),
-    "NUS Wide": (598.6, 73.1, 73.1),
-    "NVDR": (110.0, 10.7, 10.6),
-    RECTANGLES: (29.4, 10.3, 10.3),
-}
-PRINTED_SECONDS = {
-    CONVEX: (3369.8, 963.9, 334.7),
-    MNIST: (3484.7, 1609.1, 400.6),
-    "NUS Wide": (3376.3, 1495.1, 422.7),
-    "NVDR": (1891.3, 1157.2, 402.4),
-    RECTANGLES: (1796.1, 746.9, 256.2),
-}
-SOLVERS = {"SGD": "sgd", "Adam": "adam", "MBM": "mbm"}
-
 SHAPE = {"modules": 15, "components": 20, "rank": 1000}
 SMALL = {"modules": 3, "components": 4, "rank": 40}
 GRID = (0.0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)
@@ -195,29 +141,8 @@ def table1(run: Run) -> Report:
         ]
         tables.append(Table(title, entries, digits=1))
     for name in PRINTED_LOSS:
-        claims += _solver_claims(found.where(set=name), name)
+        claims += solver_claims(found.where(set=name), name)
     return Report(tables, [_loss_panel(found.where(set=name), name) for name in run["sets"]], claims)
-
-
-def _solver_claims(found: Cells, name: str) -> list[Claim]:
-    loss, seconds = (
-        {label: found.values(number, solver=solver) for label, solver in SOLVERS.items()}
-        for number in ("loss", "s until within 1 %")
-    )
-    source = "Table 1, Sec. 6.1"
-    claims = [
-        ahead(f"SGD ends above MBM on {name}: loss", loss["SGD"], loss["MBM"], source=source, digits=2),
-        ahead(f"MBM ends as low as Adam on {name}, or lower: loss", loss["Adam"], loss["MBM"], source=source,
-              slack=0.01 * float(np.mean(loss["MBM"] or [0])), digits=2),
-        ahead(f"Adam needs at least twice the time of MBM on {name}: s", seconds["Adam"],
-              [2 * value for value in seconds["MBM"]], source=source, digits=2),
-    ]  # fmt: skip
-    falls = found.values("falls at every epoch", solver="mbm")
-    statement = f"Algorithm 1 lowers the loss at every epoch on {name}"
-    if not falls:
-        return [*claims, untestable(statement, NOT_HAD, source="Theorem 1")]
-    shown = f"it does in {sum(falls)} of {len(falls)} runs"
-    return [*claims, observed(statement, all(falls), shown, source="Theorem 1")]
 
 
 def _loss_panel(found: Cells, name: str) -> Panel:
@@ -251,18 +176,10 @@ def table2(run: Run) -> Report:
             here = found.where(set=name)
             for method, paper in zip(METHODS[:-1], numbers, strict=False):
                 entries.append(entry(name, method, ours=of_method(here, method, score), paper=paper))
-            claims += [_beats(here, name, rival, score) for rival in RIVALS]
+            ours = of_method(here, "MBM", score)
+            claims += [beats(name, rival, score, ours, of_method(here, rival, score)) for rival in RIVALS]
         tables.append(Table(score, entries))
     return Report(tables, claims=claims)
-
-
-def _beats(found: Cells, name: str, rival: str, score: str) -> Claim:
-    printed = dict(zip(METHODS, PRINTED[score][name], strict=True))
-    ours, theirs = (of_method(found, method, score) for method in ("MBM", rival))
-    if printed["MBM"] - printed[rival] > 0.5:  # more than the printed errors
-        return ahead(f"MBM beats {rival} on {name}: {score}", ours, theirs, source="Table 2, Sec. 6.2")
-    statement = f"MBM is no worse than {rival} on {name}, within a point: {score}"
-    return ahead(statement, ours, theirs, source="Table 2, Sec. 6.2", slack=1.0)
 
 
 @PAPER.experiment("table3", full=FULL, fast=FAST, tiny=TINY, minutes=2)
@@ -290,38 +207,28 @@ def table3(run: Run) -> Report:
     for k, (score, printed) in enumerate(PRINTED.items()):
         entries, kind = [], ("retrieval", "classification")[k]
         for name, numbers in printed.items():
-            here, paper = measured.where(set=name), dict(zip(METHODS, numbers, strict=True))
+            here = measured.where(set=name)
             alone, ours = (of_method(here, method, score) for method in ("Monolithic", "MBM"))
+            speed, shares = _speed(found.of(answer_times).where(set=name), k, run["modules"])
             gain = [a - b for a, b in zip(ours, alone, strict=True)]
-            speed = _speed(found.of(answer_times).where(set=name), f"{kind}, s", run["modules"])
-            diversities = list(best_diversities(here, score).values())
             entries += [
-                entry(name, "Monolithic", ours=alone, paper=paper["Monolithic"]),
-                entry(name, "MBM, difference", ours=gain, paper=round(paper["MBM"] - paper["Monolithic"], 1)),
+                entry(name, "Monolithic", ours=alone, paper=numbers[-1]),
+                entry(name, "MBM, difference", ours=gain, paper=PRINTED_DIFFERENCE[score][name]),
                 entry(name, "speed, times", ours=speed, paper=PRINTED_SPEED[name][k]),
-                entry(name, "λ", ours=diversities[:1], paper=PRINTED_DIVERSITY[name][k]),
-            ]
-            claims += _against_one(name, score, ours, alone, speed, paper)
+                entry(name, "λ", ours=list(best_diversities(here, score).values())[:1],
+                      paper=PRINTED_DIVERSITY[name][k]),
+            ]  # fmt: skip
+            claims += against_one(name, score, ours, alone, speed, shares)
         tables.append(Table(f"{kind}: {score}", entries, digits=2))
     return Report(tables, claims=claims)
 
 
-def _speed(found: Cells, number: str, modules: int) -> list[float]:
-    one, several = found.values(number, modules=1), found.values(number, modules=modules)
-    return [a / b for a, b in zip(one, several, strict=True)]
-
-
-def _against_one(
-    name: str, score: str, ours: list[float], alone: list[float], speed: list[float], paper: dict[str, float]
-) -> list[Claim]:
-    source, printed = "Table 3, Sec. 6.2", paper["MBM"] - paper["Monolithic"]
-    faster = ahead(f"modules answer faster than one embedding on {name}: times, {score.split(',')[0]}", speed,
-                   [1.0] * len(speed), source=source)  # fmt: skip
-    if score == PRECISION and printed < 0:
-        statement = f"MBM loses at most some points (printed: {-printed:.1f}) to one embedding on {name}: {score}"
-        return [ahead(statement, ours, alone, source=source, slack=-printed + 1.0), faster]
-    statement = f"MBM beats one embedding of 300 dimensions on {name}: {score}"
-    return [ahead(statement, ours, alone, source=source, slack=0.3 if printed < 0.2 else 0.0), faster]
+def _speed(found: Cells, task: int, modules: int) -> tuple[list[float], list[float]]:
+    """How many times faster modules answer, and the share of their time that waits for all of them."""
+    whole, waiting = (("retrieval, s", "ranking, s"), ("classification, s", "counting, s"))[task]
+    one, several = found.values(whole, modules=1), found.values(whole, modules=modules)
+    shares = [a / b for a, b in zip(found.values(waiting, modules=modules), several, strict=True)]
+    return [a / b for a, b in zip(one, several, strict=True)], shares
 
 
 @PAPER.experiment(
@@ -344,12 +251,12 @@ def figure1(run: Run) -> Report:
     """
     found = run.cells(grid(dropped, modules=run["enumerated"], p=run["p"], points=run["points"], seed=run.seeds))
     ps = np.linspace(0, 1, 41).round(3).tolist()
-    curves = [Curve(f"M = {M}", ps, [_diversity(p, M) for p in ps]) for M in run["modules"]]
+    curves = [Curve(f"M = {M}", ps, [diversity_of(p, M) for p in ps]) for M in run["modules"]]
     entries = []
     for M in run["enumerated"]:
         for p in run["p"]:
             factors = found.values("factor", modules=M, p=p)
-            root = float(np.sqrt(p * _diversity(p, M)))
+            root = float(np.sqrt(p * diversity_of(p, M)))
             entries += [
                 entry(f"M = {M}, p = {p}", "factor, printed p", ours=factors, paper=p),
                 entry(f"M = {M}, p = {p}", "factor, √(pλ)", ours=factors, paper=root),
@@ -357,38 +264,8 @@ def figure1(run: Run) -> Report:
     return Report(
         [Table("Ratio of the derivatives in Theorem 2", entries, digits=4)],
         [Panel("λ that belongs to p", "probability p of keeping a module", "diversity λ", curves)],
-        _dropout_claims(found, run),
+        dropout_claims(found, max(run["modules"])),
     )
-
-
-def _diversity(p: float, modules: int) -> float:
-    return modules * p / (1 + p * (modules - 1))
-
-
-def _dropout_claims(found: Cells, run: Run) -> list[Claim]:
-    def largest(number: str) -> float:
-        return max(found.values(number))
-
-    identity, proposition = largest("relative error of the identity"), largest("relative error of Proposition 2")
-    off = {"p": 0.0, "√(pλ)": 0.0}
-    for cell in found:
-        p, factor = cell.parameters["p"], cell.numbers["factor"]
-        for name, value in (("p", p), ("√(pλ)", np.sqrt(p * cell.numbers["diversity"]))):
-            off[name] = max(off[name], abs(factor / value - 1))
-    half = _diversity(0.5, max(run["modules"]))
-    return [
-        observed("the modular loss is a convex combination of the modules' losses and their composite's",
-                 proposition < 1e-9, f"largest relative error {proposition:.0e}", source="Proposition 2"),
-        observed("minima of the drop-module loss are those of the modular loss, up to the scale √(p/λ)",
-                 identity < 1e-9, f"L_drop = (1-λ)‖K‖² + λ L_mod at that scale, relative error {identity:.0e}",
-                 source="Theorem 2"),
-        observed("the derivatives in Theorem 2 differ by the factor p", off["p"] < 1e-4,
-                 f"the factor is up to {100 * off['p']:.0f} % away from p", source="Theorem 2",
-                 why=f"It is √(pλ), to a relative error of {off['√(pλ)']:.0e}: the printed factor is a slip that "
-                 "changes no minimum.", see="mbm-figure1"),
-        observed("p = 0.5 corresponds to a λ just below 1 when M is large", 0.9 < half < 1,
-                 f"λ = {half:.3f} for M = {max(run['modules'])}", source="Fig. 1, Sec. 6.2"),
-    ]  # fmt: skip
 
 
 DIMENSIONS = (5, 10, 15, 20, 30, 50, 100)
@@ -437,7 +314,7 @@ def over_dimensions(run: Run, score: str, figures: str) -> Report:
         alone = of_method(here, "Monolithic", score)
         lines = [line(method, values) for method, values in curves.items()]
         panels.append(Panel(name, "dimensions per module H", score, [*lines, level("Monolithic", alone)], "log"))
-        claims += _sweep_claims(name, score, curves, alone, figures)
+        claims += sweep_claims(name, score, curves, alone, figures)
     return Report(_sweep_table(panels), panels, claims + [
         untestable(f"the same on {name}: {score} over H", NOT_HAD, source=figures) for name in UNAVAILABLE
     ])  # fmt: skip
@@ -451,28 +328,6 @@ def _sweep_table(panels: list[Panel]) -> list[Table]:
         for H, value in zip(curve.x, curve.y, strict=False)
     ]
     return [Table("Curves (the paper prints no numbers)", entries)]
-
-
-def _sweep_claims(
-    name: str, score: str, curves: dict[str, dict[int, list[float]]], alone: list[float], source: str
-) -> list[Claim]:
-    ours = {H: float(np.mean(values)) for H, values in curves["MBM"].items() if values}
-    if not ours:
-        return []
-    first, last = min(ours), max(ours)
-    ahead_at = sum(all(ours[H] >= np.mean(curves[rival][H]) for rival in RIVALS) for H in ours)
-    typical = observed(
-        f"MBM is ahead of the other modules at most values of H on {name}: {score}", ahead_at > len(ours) / 2,
-        f"at {ahead_at} of {len(ours)}", source=source,
-    )  # fmt: skip
-    if score != PRECISION:
-        return [typical]
-    gap = {H: abs(ours[H] - float(np.mean(alone))) for H in (first, last)}
-    nearer = observed(
-        f"precision of MBM approaches that of one embedding as H grows on {name}", gap[last] < gap[first],
-        f"{gap[first]:.1f} points away at H = {first}, {gap[last]:.1f} at H = {last}", source=source,
-    )  # fmt: skip
-    return [typical, nearer]
 
 
 @PAPER.experiment(
@@ -515,20 +370,8 @@ def figure2(run: Run) -> Report:
             for kind, values in curves.items()
             for H, value in {**values, run["total"]: one[kind]}.items()
         ] if one else []  # fmt: skip
-        claims += _time_claims(name, curves) if one else []
+        claims += time_claims(name, curves) if one else []
     return Report([Table("ms a query (the paper prints no numbers)", entries, digits=3)], panels, claims)
-
-
-def _time_claims(name: str, curves: dict[str, dict[int, float]]) -> list[Claim]:
-    votes, found = curves["classification"], curves["retrieval"]
-    first, last, best = min(votes), max(votes), min(found, key=lambda H: found[H])
-    return [
-        observed(f"classification takes longer with more dimensions per module on {name}", votes[last] > votes[first],
-                 f"{votes[first]:.2f} ms at H = {first}, {votes[last]:.2f} at H = {last}", source="Fig. 6, App. 12.2"),
-        observed(f"the time of retrieval falls with H before it rises on {name}", first < best < last,
-                 f"{found[first]:.2f} ms at H = {first}, {found[best]:.2f} at H = {best}, {found[last]:.2f} at "
-                 f"H = {last}", source="Fig. 6, App. 12.2"),
-    ]  # fmt: skip
 
 
 @PAPER.experiment("figure3", full=OVER_H, fast=FAST_OVER_H, tiny=TINY_OVER_H, minutes=10)
@@ -572,7 +415,7 @@ def figure5(run: Run) -> Report:
     """
     found = run.cells(table_tasks(run), expected_cost)
     panels, claims, best = [], [], {}
-    for score in SCORES:
+    for score in PRINTED:
         for name in run["sets"]:
             here = found.where(set=name)
             values = {lam: here.values(score, method=f"MBM {lam:g}") for lam in run["grid"]}
@@ -582,19 +425,8 @@ def figure5(run: Run) -> Report:
             means = {lam: float(np.mean(v)) for lam, v in values.items() if v}
             if means:
                 best[score, name] = max(means, key=lambda lam, means=means: means[lam])
-                claims += _diversity_claims(name, score, means, here.values(score, method="Algorithm 1 1"))
+                claims += diversity_claims(name, score, means, here.values(score, method="Algorithm 1 1"))
     low = [name for (score, name), lam in best.items() if score == ACCURACY and lam <= 0.8]
     claims.append(observed("on some sets the best accuracy is at a much lower λ", bool(low),
                            f"at λ ≤ 0.8 on {', '.join(low) or 'none'}", source="Figs. 5 and 10, Sec. 6.2"))  # fmt: skip
     return Report([], panels, claims)
-
-
-def _diversity_claims(name: str, score: str, means: dict[float, float], at_one: list[float]) -> list[Claim]:
-    if score != PRECISION:
-        return []
-    source, best = "Figs. 5 and 8, Sec. 6.2", max(means, key=lambda lam: means[lam])
-    shown = f"best at λ = {best:g}: {means[best]:.1f}; at λ = 1 {means.get(1.0, np.nan):.1f} (closed form)"
-    near = observed(f"precision is best with λ near 1 on {name}", best >= 0.95, shown, source=source)
-    peak = [means[best]] * len(at_one)
-    sharp = ahead(f"precision of Algorithm 1 falls at λ = 1 on {name}", peak, at_one, source=source)
-    return [near, sharp]
