@@ -1,1 +1,5 @@
-"""Whole jobs from data to table: the demo, and the experiments of the papers."""
+"""Whole jobs from data to table: the demo, and every table and figure of the papers."""
+
+from polyfold.experiments._reproduce import listing, reproduce
+
+__all__ = ["listing", "reproduce"]
