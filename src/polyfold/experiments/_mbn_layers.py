@@ -42,18 +42,17 @@ def layers(
     levels = range(len(sizes)) if every else [len(sizes) - 1]
     outputs = [model if level == len(sizes) - 1 else model.at_layer(level) for level in levels]
     numbers: dict[str, Any] = {"sizes": [sizes[level] for level in levels], "disagreement": model.disagreement_}
+    planes = [one.embedding_ for one in outputs]
     if part != "test":
-        numbers["train"] = [_by_dimension(one.embedding_, y, dimensions, runs, seed) for one in outputs]
-    if part != "train":
-        codes = model.network_.encode_layers(Q)
-        seen = [one.output_.transform(codes[level]) for level, one in zip(levels, outputs, strict=True)]
-        numbers["test"] = [_by_dimension(Z, y_test, dimensions, runs, seed) for Z in seen]
+        numbers["train"] = [_by_dimension(Z, y, dimensions, runs, seed) for Z in planes]
     if classes in dimensions:
         numbers |= best_of_many(model.embedding_[:, :classes], y, seed)
+    if part != "train":
+        codes, y = model.network_.encode_layers(Q), y_test
+        planes = [one.output_.transform(codes[level]) for level, one in zip(levels, outputs, strict=True)]
+        numbers["test"] = [_by_dimension(Z, y, dimensions, runs, seed) for Z in planes]
     if every:
-        last, shown_y = ([one.embedding_ for one in outputs], y) if part == "train" else (seen, y_test)
-        numbers["top"] = shown(last[-1], shown_y)
-        numbers["below"] = shown(last[max(len(last) - 3, 0)], shown_y)
+        numbers |= {"top": shown(planes[-1], y), "below": shown(planes[max(len(planes) - 3, 0)], y)}
     return numbers
 
 

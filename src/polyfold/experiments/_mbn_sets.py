@@ -130,7 +130,7 @@ def _reduced(X: Any, is_text: bool, *, white: bool) -> NDArray:
     """Principal components of 98 % of the variance, 100 of text."""
     if is_text:
         return TruncatedSVD(min(100, X.shape[1] - 1), random_state=0).fit_transform(X)
-    return PCA(0.98, svd_solver="full", whiten=white).fit_transform(X)
+    return PCA(0.98, whiten=white).fit_transform(X)
 
 
 def set_tasks(run: Run) -> list[Task]:
@@ -208,9 +208,9 @@ def _report(run: Run, score: str, title: str, printed: dict[str, Any], where: st
         claims += _claims(name, here, numbers, where)
     extra = _subtle(found, score)
     remarks = [
-        "The column of whitened PCA is ours: the paper's PCA + k-means is far below its k-means on sets such as MNIST, "
-        "though 98 % of the variance keep nearly all distances; scaling every component to variance one is what "
-        "makes the difference."
+        "Whitened PCA is ours, to find out why the paper's PCA + k-means is so far from its k-means (below on MNIST "
+        "and Isolet1, above on Dermatology), though 98 % of the variance keep nearly all distances: every component is "
+        "scaled to variance one."
     ]
     return Report([Table(title, entries), *extra], claims=claims, remarks=remarks)
 
@@ -235,8 +235,16 @@ def _claims(name: str, here: dict[str, list[float]], printed: tuple[Any, ...], w
         pair = (here[PCA_], here[MBN]) if behind else (here[MBN], here[PCA_])
         return [ahead(statement, *pair, source=source)]
     if name == ISOLET:
-        return [_tied(here, source), ahead(f"MBN beats PCA + k-means on {name}", here[MBN], here[PCA_], source=source)]
-    return [ahead(f"MBN beats {rival} on {name}", here[MBN], here[rival], source=source) for rival in (K_MEANS, PCA_)]
+        return [_tied(here, source), _beats(here, PCA_, name, source)]
+    return [_beats(here, rival, name, source) for rival in (K_MEANS, PCA_)]
+
+
+def _beats(here: dict[str, list[float]], rival: str, name: str, source: str) -> Claim:
+    why = ""
+    if rival == PCA_ and here[WHITE]:
+        why = f"PCA to 98 % leaves k-means as it is ({np.mean(here[K_MEANS]):.1f} without); "
+        why += f"whitened, as the printed number suggests, it gives {np.mean(here[WHITE]):.1f}"
+    return ahead(f"MBN beats {rival} on {name}", here[MBN], here[rival], source=source, why=why)
 
 
 def _tied(here: dict[str, list[float]], source: str) -> Claim:

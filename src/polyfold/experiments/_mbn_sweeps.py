@@ -9,7 +9,7 @@ import numpy as np
 
 from polyfold.experiments._cells import Cells, Task, grid
 from polyfold.experiments._mbn_layers import at, by_layer, layers
-from polyfold.experiments._mbn_paper import DIMENSIONS, PAPER, draw_digits, fitted, network
+from polyfold.experiments._mbn_paper import DIMENSIONS, PAPER, draw_digits, fitted, network, product_seconds
 from polyfold.experiments._mbn_text import load_text
 from polyfold.experiments._report import Claim, Panel, Report, Table, entry, line, observed
 from polyfold.experiments._run import Run
@@ -277,7 +277,7 @@ def seconds(
     return {
         **found,
         "above": max(found["all"] - found["first"], 0.0),
-        "products": _products(X, first_layer, clusterings),
+        "products": product_seconds(X, X, first_layer, clusterings),
     }
 
 
@@ -294,15 +294,6 @@ def _timed_rows(data: Path | None, name: str, rows: int, seed: int) -> Any:
         return draw_digits(data, rows, 0, seed)[0][0]
     X, _ = load_text(data, name, 2000)
     return X[np.random.RandomState(seed).permutation(X.shape[0])[:rows]]
-
-
-def _products(X: Any, first_layer: int, clusterings: int, sample: int = 1000) -> float:
-    """Processor seconds of the products of rows and centres of a first layer, from one of some rows."""
-    half = X[:, : X.shape[1] // 2].astype(np.float32)
-    rows, centers = half[:sample], half[:first_layer].T
-    start = time.process_time()
-    rows @ centers
-    return (time.process_time() - start) * clusterings * X.shape[0] / rows.shape[0]
 
 
 TIMES = {"rows": 5000, "first_layer": 2000, "counts": (50, 100, 200, 400), "sets": ("MNIST", "Reuters-21578")}

@@ -13,7 +13,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from polyfold import Compressed
 from polyfold.ensembles import DropoutNetwork
 from polyfold.experiments._cells import grid
-from polyfold.experiments._mbn_paper import PAPER, draw_digits, fitted, mean_nmi, network, shown
+from polyfold.experiments._mbn_paper import PAPER, draw_digits, fitted, mean_nmi, network, product_seconds, shown
 from polyfold.experiments._report import Panel, Report, Table, ahead, entry, line, observed, points
 from polyfold.experiments._run import Run
 from polyfold.metrics import nmi
@@ -53,6 +53,7 @@ def taught_clusters(
     codes = model.network_.encode_layers(Q)
     middle = time.process_time()
     found: dict[str, Any] = {"sizes": model.layer_sizes_, "teacher seconds": middle - start}
+    found["product seconds"] = product_seconds(Q, X, model.layer_sizes_[0], clusterings)
     found |= {f"{who} {part}": [] for who in ("MBN", "student") for part in PARTS}
     for level in range(len(model.layer_sizes_)):
         here = model.at_layer(level)
@@ -107,10 +108,14 @@ def figure20(run: Run) -> Report:
         for part in PARTS
     ]
     top = {name: curve[sizes[-1]] for name, curve in curves.items()} if sizes else {name: [] for name in curves}
-    speed = [cell.numbers["teacher seconds"] / max(cell.numbers["student seconds"], 1e-4) for cell in found]
+    speed, brute = (
+        [cell.numbers[clock] / max(cell.numbers["student seconds"], 1e-4) for cell in found]
+        for clock in ("teacher seconds", "product seconds")
+    )
     gap = max((abs(np.mean(curves["MBN train"][k]) - np.mean(curves["student train"][k])) for k in sizes), default=0)
     entries = [entry("top layer, NMI, %", name, ours=draws) for name, draws in top.items()]
-    entries.append(entry("prediction", "times as fast", ours=speed, paper=4857.45 / 1.10))
+    entries.append(entry("times as fast", "as MBN", ours=speed, paper=4857.45 / 1.10))
+    entries.append(entry("times as fast", "as all products of its first layer", ours=brute))
     claims = [
         observed(
             "training curves of network and student are the same",
@@ -125,10 +130,13 @@ def figure20(run: Run) -> Report:
             source="Fig. 20, App. D.1",
         ),
         observed(
-            "the student answers much faster",
-            bool(speed) and min(speed) > 5,
+            "the student answers over thousands of times as fast",
+            bool(speed) and min(speed) > 1000,
             f"{np.mean(speed or [np.nan]):.0f} times as fast in processor seconds",
             source="Fig. 20, App. D.1",
+            why="the network answers faster here: all products of rows and centres of its first layer alone, which the "
+            f"paper computes, would take {np.mean(brute or [np.nan]):.0f} times as long as the student, and the first "
+            "layer is smaller than the paper's",
         ),
     ]
     return Report([Table("network and student", entries)], panels, claims)
