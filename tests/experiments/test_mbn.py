@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from polyfold.experiments._cells import Cell, Cells
-from polyfold.experiments._mbn_digits import best_rival
+from polyfold.experiments._cells import Cell, Cells, name_of
+from polyfold.experiments._mbn_digits import best_rival, rival
 from polyfold.experiments._mbn_paper import draw_digits, network, shown
 from polyfold.experiments._mbn_sets import TABLE_7, TABLE_8, load_set
 from polyfold.experiments._mbn_sweeps import network_sizes
@@ -53,7 +53,7 @@ def test_share_within_classes_is_zero_where_classes_are_points():
 
 def test_a_rival_takes_its_best_parameter():
     cells = [
-        Cell("_mbn_digits.rival", {"method": "LLE", "parameter": p, "seed": s}, {"nmi": [10.0 * p + s]}, 0.0)
+        Cell(name_of(rival), {"method": "LLE", "parameter": p, "seed": s}, {"nmi": [10.0 * p + s]}, 0.0, 0.0)
         for p in (1, 2)
         for s in (0, 1)
     ]
