@@ -66,7 +66,10 @@ def drop_claim(statement: str, high: list[float], low: list[float], source: str,
     return observed(statement, a - b > DROP, f"{a:.1f} against {b:.1f}", source=source, why=why)
 
 
-@PAPER.experiment("figure12", full=BASE | {"dimensions": DIMENSIONS}, fast=BASE_FAST, tiny=BASE_TINY, minutes=3)
+ALL, FEW = {"dimensions": DIMENSIONS}, {"dimensions": (2, 5)}
+
+
+@PAPER.experiment("figure12", full=BASE | ALL, fast=BASE_FAST, tiny=BASE_TINY | FEW, minutes=3)
 def figure12(run: Run) -> Report:
     """Figure 12: how small the last layer may be.
 
