@@ -49,7 +49,9 @@ def both_parts(found: Cells, name: str, values: Any, title: str, xscale: str = "
     """Training and test curve of one parameter, as a panel and as a table."""
     curves = {part: swept(found, name, values, part) for part in ("train", "test")}
     entries = [entry(f"{v:g}", f"NMI, % ({part})", ours=c[v]) for part, c in curves.items() for v in values]
-    panel = Panel(title, title, "NMI, %", [line(part, curve) for part, curve in curves.items()], xscale=xscale)
+    panel = Panel(
+        f"{title} of a network", title, "NMI, %", [line(part, curve) for part, curve in curves.items()], xscale=xscale
+    )
     return panel, Table(title, entries)
 
 
