@@ -89,7 +89,7 @@ def product_seconds(rows: Any, centers: Any, first_layer: int, clusterings: int,
     half = rows.shape[1] // 2
     some, drawn = (X[:size, :half].astype(np.float32) for X, size in ((rows, sample), (centers, first_layer)))
     start = time.process_time()
-    some @ drawn.T
+    _ = some @ drawn.T
     return (time.process_time() - start) * clusterings * rows.shape[0] / some.shape[0]
 
 

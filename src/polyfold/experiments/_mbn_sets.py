@@ -254,5 +254,5 @@ def _tied(here: dict[str, list[float]], source: str) -> Claim:
     statement = f"MBN and k-means are tied on {ISOLET}"
     if not here[MBN] or not here[K_MEANS]:
         return untestable(statement, "the data could not be had", source=source)
-    a, b = np.mean(here[MBN]), np.mean(here[K_MEANS])
+    a, b = (float(np.mean(here[method])) for method in (MBN, K_MEANS))
     return observed(statement, abs(a - b) < TIE, f"{a:.1f} against {b:.1f}", source=source)

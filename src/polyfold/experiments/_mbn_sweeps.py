@@ -269,13 +269,13 @@ def seconds(
 ) -> dict[str, float]:
     """Processor seconds of the first layer, of the layers above, and of the products that brute force would take."""
     X = _timed_rows(data, set, rows, seed)
-    shape = {"clusterings": clusterings, "metric": "linear" if set != "MNIST" else "euclidean", "seed": seed}
-    fitted(network(2, 10, first_layer=20, **shape | {"clusterings": 4}), X[:200])  # compiled before it is timed
+    shape: dict[str, Any] = {"metric": "euclidean" if set == "MNIST" else "linear", "seed": seed}
+    fitted(network(2, 10, first_layer=20, clusterings=4, **shape), X[:200])  # compiled before it is timed
     sizes = network_sizes(first_layer)
     found = {}
     for name, layer_sizes in (("first", sizes[:1]), ("all", sizes)):
         start = time.process_time()
-        model = fitted(network(2, 10, first_layer=layer_sizes, **shape), X)
+        model = fitted(network(2, 10, first_layer=layer_sizes, clusterings=clusterings, **shape), X)
         middle = time.process_time()
         model.at_layer(-1)  # the output once more, to take it off
         found[name] = max(2 * middle - start - time.process_time(), 1e-3)

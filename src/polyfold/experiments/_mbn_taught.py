@@ -111,7 +111,8 @@ def figure20(run: Run) -> Report:
         [cell.numbers[clock] / max(cell.numbers["student seconds"], 1e-4) for cell in found]
         for clock in ("teacher seconds", "product seconds")
     )
-    gap = max((abs(np.mean(curves["MBN train"][k]) - np.mean(curves["student train"][k])) for k in sizes), default=0)
+    pairs = [(np.mean(curves["MBN train"][k]), np.mean(curves["student train"][k])) for k in sizes]
+    gap = max((abs(float(a - b)) for a, b in pairs), default=np.nan)
     entries = [entry("top layer, NMI, %", name, ours=draws) for name, draws in top.items()]
     entries.append(entry("times as fast", "as MBN", ours=speed, paper=4857.45 / 1.10))
     entries.append(entry("times as fast", "as all products of its first layer", ours=brute))
@@ -227,7 +228,7 @@ def table5(run: Run) -> Report:
     for (who, part), paper in TABLE_5.items():
         entries.append(entry(who, part, ours=found.values(f"{who} {part}"), paper=paper))
     for part in PARTS:
-        a, b = (np.mean(found.values(f"{who} {part}") or [np.nan]) for who in ("MBN", "student"))
+        a, b = (float(np.mean(found.values(f"{who} {part}") or [np.nan])) for who in ("MBN", "student"))
         claims.append(
             observed(
                 f"network and student are equally accurate on {part} images",
