@@ -1,6 +1,6 @@
-"""Do bootstrap networks cluster as the paper says, and are they fast enough to be used?
+"""Are bootstrap networks fast enough to be used, and what does their quality cost?
 
-Design, one part each:
+The paper's own tables and figures are in ``polyfold.experiments`` (``mbn``). Design, one part each:
 
 - ``small``: 5,000 MNIST images (500 per digit), recommended settings, three seeds; fit against the bare
   single-precision products of its bottom layer.
@@ -8,14 +8,12 @@ Design, one part each:
   same run; peak memory; umap-learn (10 components, min_dist 0) + k-means on the same images.
 - ``student``: a network of 2048-2048 units in the place of the full one, on the 10,000 test images.
 - ``upper``: the layers above against scipy's sparse products doing the same, per clustering, on one thread.
-- ``tables``, ``news``: the sets of Tables 7 and 8 that we have; k-means and PCA + k-means beside, best of 50 runs for
-  every seed, too (PCA keeps 98 % of the variance, 100 dimensions for text).
 - ``growth``: time against n at fixed k1 and V, and against V.
-- ``retrieval``: average-accuracy curves on Reuters, against latent semantic analysis, five dimensions each.
 
 Times are given as wall-clock and as processor seconds, and ratios of both, because the machine is shared.
 
-Expected: NMI and accuracy of the paper, fits at a fraction of the products the definition asks for, linear growth.
+Expected: fits at a fraction of the products the definition asks for, clusters better than those of umap-learn, linear
+growth.
 """
 
 from __future__ import annotations
@@ -32,33 +30,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_wine
-from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
 import polyfold as pf
 from polyfold.bootstrap._matching import match
 from polyfold.bootstrap._network import fit_network
 from polyfold.ensembles import DropoutNetwork
-from polyfold.metrics import average_accuracy_curve, clustering_accuracy, nmi
+from polyfold.metrics import clustering_accuracy, nmi
 
 JOBS = 2
 V = 400
 SEEDS = (0, 1, 2)
-# NMI of [Zhang2016, table 7]: MBN, its standard deviation, k-means (None: not finished), PCA + k-means.
-PAPER = {
-    "isolet1": (77.89, 0.81, 77.21, 56.74),
-    "wine": (55.49, 4.07, 42.88, 40.92),
-    "new_thyroid": (68.80, 5.03, 49.46, 49.46),
-    "dermatology": (82.40, 2.24, 9.11, 59.50),
-    "coil20": (84.31, 2.10, 78.03, 79.00),
-    "usps": (80.52, 0.81, 43.63, 43.00),
-    "umist": (74.48, 1.91, 65.36, 66.25),
-    "yaleb": (43.36, 0.44, 12.71, 16.54),
-    "orl": (79.22, 0.84, 75.55, 75.81),
-    "20newsgroups": (41.61, 0.51, None, 22.49),
-}
 
 
 def timed(function: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
@@ -248,73 +230,6 @@ def sparse_winners(H: sp.csr_matrix, W: sp.csr_matrix) -> np.ndarray:
     return np.concatenate([np.asarray(b).ravel() for b in blocks])
 
 
-def tables(data: Path) -> dict[str, Any]:
-    """Compare on the sets of Tables 7 and 8, smallest first."""
-    figures: dict[str, Any] = {}
-    for name in ("wine", "new_thyroid", "dermatology", "orl", "umist", "coil20", "isolet1", "yaleb", "usps"):
-        figures[name] = compare(name, *load(data, name), seeds=tuple(range(3 if name == "usps" else 10)))
-        print(f"   {name}: {figures[name]['mbn']}", flush=True)
-    return {**figures, **verdict(figures)}
-
-
-def news(data: Path) -> dict[str, Any]:
-    """20 Newsgroups under the cosine."""
-    X, y = load(data, "20newsgroups")
-    return {"20newsgroups": compare("20newsgroups", X, y, seeds=SEEDS[:1], metric="cosine")}
-
-
-def load(data: Path, name: str) -> tuple[Any, np.ndarray]:
-    """Raw rows and labels; missing ages of dermatology take the mean age."""
-    if name == "wine":
-        return load_wine(return_X_y=True)
-    X, y = getattr(pf.datasets, f"load_{name}")(data, return_X_y=True)
-    if not sp.issparse(X) and X.dtype != np.uint8 and np.isnan(X).any():
-        X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-    return X, y
-
-
-def compare(name: str, X: Any, y: np.ndarray, *, seeds: tuple[int, ...], metric: str = "euclidean") -> dict[str, Any]:
-    """NMI and accuracy of the network, of k-means and of PCA + k-means."""
-    c = len(np.unique(y))
-    mbn = [scores(y, best_of_fifty(network(c, s, metric=metric).fit(X).embedding_, c, s).labels_) for s in seeds]
-    paper, deviation, _, _ = PAPER[name]
-    rows = normalize(X) if metric == "cosine" else X.astype(np.float64)
-    rivals = {"kmeans": None if sp.issparse(rows) else rows, "pca_kmeans": reduced(rows)}
-    return {
-        "mbn": mean_and_deviation(mbn),
-        **{
-            rival: None if Z is None else mean_and_deviation([scores(y, best_of_fifty(Z, c, s).labels_) for s in seeds])
-            for rival, Z in rivals.items()
-        },
-        "paper": paper,
-        "within_deviation_or_above": float(np.mean([r["nmi"] for r in mbn])) >= paper - deviation,
-        "seeds": len(seeds),
-    }
-
-
-def reduced(rows: Any) -> np.ndarray:
-    """Principal components of 98 % of the variance, 100 of text."""
-    if sp.issparse(rows):
-        return TruncatedSVD(100, random_state=0).fit_transform(rows)
-    return PCA(0.98, svd_solver="full").fit_transform(rows)
-
-
-def mean_and_deviation(runs: list[dict[str, float]]) -> dict[str, float]:
-    """Means of NMI and accuracy over the seeds, and the deviation of the NMI."""
-    means = {score: float(np.mean([run[score] for run in runs])) for score in ("nmi", "acc")}
-    return {**means, "std": float(np.std([run["nmi"] for run in runs]))}
-
-
-def verdict(figures: dict[str, Any]) -> dict[str, Any]:
-    """How many sets reach the paper, and on which the network is not ahead."""
-    rivals = {n: max(f[m]["nmi"] for m in ("kmeans", "pca_kmeans") if f[m]) for n, f in figures.items()}
-    return {
-        "reached": sum(f["within_deviation_or_above"] for f in figures.values()),
-        "of": len(figures),
-        "not_ahead": [n for n, f in figures.items() if f["mbn"]["nmi"] <= rivals[n]],
-    }
-
-
 def growth(data: Path) -> dict[str, Any]:
     """Exponents of time in n and in V."""
     warm_up()
@@ -366,25 +281,4 @@ def exponent(sizes: tuple[int, ...], seconds: list[float]) -> float:
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
-def retrieval(data: Path) -> dict[str, Any]:
-    """Average-accuracy curves on half of the Reuters documents, networks and LSA fitted on the other half."""
-    X, y = pf.datasets.load_reuters(data, return_X_y=True)
-    order = np.random.default_rng(0).permutation(X.shape[0])
-    train, test = order[: X.shape[0] // 2], order[X.shape[0] // 2 :]
-    rows = normalize(X)
-    lsa = TruncatedSVD(5, random_state=0).fit(rows[train])
-    options = {"n_clusterings": 200, "metric": "cosine", "random_state": 0, "n_jobs": JOBS}
-    curves = {"lsa": lsa.transform(rows[test])}
-    for first in (500, 2000):
-        layers = [k for k in (2000, 1000, 500, 250, 125) if k <= first]
-        model = pf.MultilayerBootstrapNetwork(5, first_layer=layers, **options).fit(X[train])
-        curves[f"mbn_{first}"] = model.transform(X[test])
-    counts = None
-    figures: dict[str, Any] = {}
-    for name, Z in curves.items():
-        counts, accuracy = average_accuracy_curve(Z, y[test])
-        figures[name] = (100 * accuracy).round(2)
-    return {"counts": counts, **figures}
-
-
-PARTS = {p.__name__: p for p in (small, full, student, upper, tables, news, growth, retrieval)}
+PARTS = {p.__name__: p for p in (small, full, student, upper, growth)}
