@@ -204,9 +204,8 @@ def _metric_claim(name: str, curve: dict[float, list[float]], scaled: Cells) -> 
     values = [float(np.mean(v)) for v in curve.values()]
     one = [float(np.mean(scaled.values("with the pixels", power=power))) for power in _powers(scaled)]
     why = (
-        f"The first directions hold so little of the distances there that weighing the weaker ones more brings them "
-        f"back: one PCA has {one[0]:.3f}, and {one[-1]:.3f} with its coordinates divided by their spread to the "
-        f"power of {_powers(scaled)[-1]:g}"
+        f"Codes of λ above 0 weigh weak directions more; what weights alone do: one PCA has {one[0]:.3f}, and "
+        f"{one[-1]:.3f} with its coordinates divided by their spread to the power of {_powers(scaled)[-1]:g}"
     )
     return observed(
         statement,
