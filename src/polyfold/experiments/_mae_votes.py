@@ -24,6 +24,7 @@ from polyfold.experiments._run import Run
 
 GRID = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 SETS = {
+    "sets": NAMES,
     "rows": 12000,
     "modules": 10,
     "components": 10,
@@ -33,7 +34,15 @@ SETS = {
     "powers": (0.0, 0.2),
 }
 FEWER = {"rows": 2000, "grid": (0.0, 0.2, 0.5, 0.8, 0.95), "folds": 2, "sample": 300}
-TINY = {"rows": 120, "modules": 3, "components": 3, "grid": (0.0, 0.5, 0.9), "folds": 1, "sample": 20}
+TINY = {
+    "sets": NAMES[::5],
+    "rows": 120,
+    "modules": 3,
+    "components": 3,
+    "grid": (0.0, 0.5, 0.9),
+    "folds": 1,
+    "sample": 20,
+}
 
 
 def set_rows(run: Run, name: str) -> int:
@@ -47,7 +56,7 @@ def vote_tasks(run: Run) -> list[Task]:
     shape = {"modules": run["modules"], "components": run["components"], "seed": run.seed}
     return [
         task
-        for name in NAMES
+        for name in run["sets"]
         for fold in range(run["folds"])
         for task in grid(votes, set=name, method=methods, **shape, rows=set_rows(run, name), fold=fold)
     ]
@@ -71,7 +80,7 @@ def fig2(run: Run) -> Report:
     """
     found = run.cells(vote_tasks(run))
     panels, claims, entries = [], [], []
-    for name in NAMES:
+    for name in run["sets"]:
         here = found.where(set=name)
         curve, bagging = curve_of(here, run["grid"], "ensemble"), here.values("ensemble", method=BAGGING)
         panels.append(Panel(name, "λ", "test error, %", [line("MAE", curve), level(BAGGING, bagging)]))
@@ -118,12 +127,12 @@ def fig6(run: Run) -> Report:
     """
     scaled = [
         task
-        for name in NAMES
+        for name in run["sets"]
         for task in grid(reweighted, set=name, power=run["powers"], **_pca(run, name), fold=range(run["folds"]))
     ]
     found = run.cells(vote_tasks(run) + scaled)
     panels, claims = [], []
-    for name in NAMES:
+    for name in run["sets"]:
         here = found.of(votes).where(set=name)
         curves = {number: curve_of(here, run["grid"], number) for number in ("individual", "ensemble")}
         panels.append(Panel(name, "λ", "test error, %", [line(number, curve) for number, curve in curves.items()]))
@@ -175,11 +184,13 @@ def fig7(run: Run) -> Report:
     Expected: It falls with λ on every set.
     """
     scaled = [
-        task for name in NAMES for task in grid(reweighted, set=name, power=run["powers"], **_pca(run, name), fold=0)
+        task
+        for name in run["sets"]
+        for task in grid(reweighted, set=name, power=run["powers"], **_pca(run, name), fold=0)
     ]
     found = run.cells(structure_tasks(run) + scaled)
     panels, claims = [], []
-    for name in NAMES:
+    for name in run["sets"]:
         curve = curve_of(found.of(structure).where(set=name), run["grid"], "with the pixels")
         panels.append(Panel(name, "λ", "distance correlation", [line("modules and pixels", curve)]))
         claims.append(_metric_claim(name, curve, found.of(reweighted).where(set=name)))
@@ -192,7 +203,7 @@ def structure_tasks(run: Run) -> list[Task]:
     shape = {name: run[name] for name in ("modules", "components", "sample")}
     return [
         task
-        for name in NAMES
+        for name in run["sets"]
         for task in grid(structure, set=name, method=methods, **shape, rows=set_rows(run, name), seed=run.seed)
     ]
 
@@ -229,7 +240,7 @@ def fig8(run: Run) -> Report:
     """
     found = run.cells(structure_tasks(run))
     panels, claims = [], []
-    for name in NAMES:
+    for name in run["sets"]:
         curve = curve_of(found.where(set=name), run["grid"], "pairs")
         panels.append(Panel(name, "λ", "distance correlation", [line("pairs of modules", curve)]))
         statement = f"distance correlation between modules falls with λ on {name}"
