@@ -40,7 +40,8 @@ class Cell:
     function: str
     parameters: dict[str, Any]
     numbers: dict[str, Any]
-    seconds: float
+    seconds: float  # by the clock
+    cpu: float  # of all cores
 
 
 class Cells(Sequence[Cell]):
@@ -103,21 +104,22 @@ class CellStore:
         known = self._read(name)["cells"].get(key)
         if known is None or (self._fresh and f"{name} {key}" not in self._done):
             return None
-        return Cell(name, known["parameters"], known["numbers"], known["seconds"])
+        return Cell(name, known["parameters"], known["numbers"], known["seconds"], known["cpu"])
 
-    def put(self, task: Task, numbers: dict[str, Any], seconds: float) -> Cell:
+    def put(self, task: Task, numbers: dict[str, Any], seconds: float, cpu: float) -> Cell:
         """Keep what was computed."""
         name, key = name_of(task.function), key_of(task.parameters)
         content = self._read(name)
         mark = fingerprint(self.context)[:8]
         content["contexts"][mark] = self.context
-        cell = {"parameters": portable(task.parameters), "numbers": portable(numbers), "seconds": round(seconds, 2)}
-        content["cells"][key] = {**cell, "context": mark}
+        found = Cell(name, portable(task.parameters), portable(numbers), round(seconds, 2), round(cpu, 2))
+        parts = ("parameters", "numbers", "seconds", "cpu")
+        content["cells"][key] = {part: getattr(found, part) for part in parts} | {"context": mark}
         used = {one["context"] for one in content["cells"].values()}
         content["contexts"] = {mark: one for mark, one in content["contexts"].items() if mark in used}
         write_file(self._path(name), (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
         self._done.add(f"{name} {key}")
-        return Cell(name, cell["parameters"], cell["numbers"], cell["seconds"])
+        return found
 
     def contexts(self, tasks: Sequence[Task]) -> Iterator[dict[str, Any]]:
         """Yield where the cells of these tasks were computed."""
@@ -136,7 +138,7 @@ class CellStore:
 
 def name_of(function: Function) -> str:
     """Name of a function in its paper."""
-    return f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+    return f"{function.__module__.rpartition('.')[2].lstrip('_')}.{function.__name__}"
 
 
 def key_of(parameters: dict[str, Any]) -> str:

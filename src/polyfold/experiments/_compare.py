@@ -1,10 +1,10 @@
 """Retrieval and votes of one representation: the two tasks of [Reeve2018, Sec. 6.2]."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.frozen import FrozenEstimator
+from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 
 from polyfold.ensembles import ModularClassifier, ModularNeighbors
@@ -30,14 +30,38 @@ class Tasks:
         exact = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute").fit(X)
         self.truth = exact.kneighbors(Q, return_distance=False)
 
+    def answers(self, model: Any) -> tuple[NDArray, NDArray]:
+        """Return what every query finds by the paper's rule, and the class that its 5 nearest neighbours vote for."""
+        Z, queries = model.transform(self.X), model.transform(self.Q)  # once for both tasks
+        modules = SideBySide(len(model.transform_modules(self.Q[:1])))
+        index = ModularNeighbors(modules, n_neighbors=self.n_neighbors).fit(Z)
+        vote = ModularClassifier(modules).fit(Z, self.y)
+        return index.kneighbors(queries, return_distance=False), vote.predict(queries)
+
     def scores(self, model: Any) -> dict[str, float]:
         """Return precision by the paper's rule and accuracy of the hard vote of 5-nearest-neighbours classifiers."""
-        frozen = FrozenEstimator(model)
-        index = ModularNeighbors(frozen, n_neighbors=self.n_neighbors).fit(self.X)
-        found = index.kneighbors(self.Q, return_distance=False)
-        vote = ModularClassifier(frozen).fit(self.X, self.y)
-        figures = (100 * retrieval_precision(found, self.truth), 100 * float(vote.score(self.Q, self.y_test)))
-        return dict(zip(SCORES, figures, strict=True))
+        return self.judged(*self.answers(model))
+
+    def judged(self, found: NDArray, voted: NDArray, queries: slice = slice(None)) -> dict[str, float]:
+        """Return the scores of answers to some of the queries."""
+        precision = retrieval_precision(found[queries], self.truth[queries])
+        right = np.mean(voted[queries] == self.y_test[queries])
+        return dict(zip(SCORES, (100 * precision, 100 * float(right)), strict=True))
+
+
+class SideBySide(BaseEstimator):
+    """Modules that are there already, side by side in the columns."""
+
+    def __init__(self, n_modules: int):
+        self.n_modules = n_modules
+
+    def fit(self, Z: NDArray, y: Any = None) -> Self:
+        """Do nothing."""
+        return self
+
+    def transform_modules(self, Z: NDArray) -> NDArray:
+        """Split the columns into modules."""
+        return np.ascontiguousarray(Z.reshape(len(Z), self.n_modules, -1).transpose(1, 0, 2))
 
 
 def lost_modules(n_modules: int, draws: int = 20) -> list[NDArray]:

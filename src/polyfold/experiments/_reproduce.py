@@ -73,9 +73,10 @@ def _result(experiment: Experiment, run: Run, size: str) -> dict[str, Any]:
     report = asdict(experiment.function(run))
     described = {name: getattr(experiment, name) for name in ("name", "title", "question", "setting", "expected")}
     where = {"size": size, "settings": dict(run.settings), "seeds": run.seeds, "missing": run.missing}
-    seconds = sum(cell.seconds for task in run.tasks if (cell := run.store.find(task)))
+    cells = [cell for task in run.tasks if (cell := run.store.find(task))]
+    cost = {"seconds": sum(cell.seconds for cell in cells), "cpu seconds": sum(cell.cpu for cell in cells)}
     computed = list(run.store.contexts(run.tasks)) or [run.store.context]
-    return portable({**described, **where, "seconds": round(seconds, 1), "contexts": computed, **report})
+    return portable({**described, **where, **cost, "contexts": computed, **report})
 
 
 def write_result(result: dict[str, Any], folder: Path) -> list[Path]:

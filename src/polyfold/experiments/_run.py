@@ -56,11 +56,11 @@ class Run:
         return Cells([cell for cell in cells if cell is not None])
 
     def _compute(self, task: Task) -> Any:
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.process_time()
         try:
             numbers = task.function(self.data, **task.parameters)
         except (FileNotFoundError, MissingExtraError) as error:
             if str(error) not in self.missing:
                 self.missing.append(str(error))
             return None
-        return self.store.put(task, numbers, time.perf_counter() - start)
+        return self.store.put(task, numbers, time.perf_counter() - start, time.process_time() - worked)
