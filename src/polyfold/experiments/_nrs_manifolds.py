@@ -56,7 +56,7 @@ def fig1(run: Run) -> Report:
                 here = found.where(kernel=kernel, method=method, **shape)
                 labels = (name, SHORT[kernel], method)
                 entries += [entry(*labels, number, ours=here.values(number)) for number in ("news", "height by both")]
-            claims += _roll_claims(found.where(kernel=kernel, **shape), SHORT[kernel], name)
+            claims += _roll_claims(found.where(kernel=kernel), SHORT[kernel], name)
     for kernel in TANGENT:
         for method in BOTH:
             first = found.where(kernel=kernel, method=method, seed=run.seed, **ROLLS[LONG])[0].numbers
@@ -68,14 +68,15 @@ def fig1(run: Run) -> Report:
 
 
 def _roll_claims(found: Cells, kernel: str, name: str) -> list[Claim]:
-    news = {method: found.values("news", method=method) for method in BOTH}
-    height = {method: found.values("height by both", method=method) for method in BOTH}
+    here = {method: found.where(method=method, **ROLLS[name]) for method in BOTH}
+    news = {method: cells.values("news") for method, cells in here.items()}
+    height = {method: cells.values("height by both") for method, cells in here.items()}
     repeats = f"{kernel} repeats the length in its second coordinate ({name} roll)"
     shows = f"non-redundant {kernel} shows the height in its second coordinate ({name} roll)"
+    other = LONG if name == CLEAN else CLEAN
     why = (
-        "A clean roll is isometric to a flat sheet, whose length and height cost these methods the same (nothing, for "
-        "HLLE and LTSA), so that the second coordinate is the height already; noise and a longer roll make harmonics "
-        "of the length cheaper, as the other roll of this experiment shows"
+        f"Length and noise of the roll decide: the same coordinate of the {other} roll has news "
+        f"{told(found.values('news', method=PLAIN, **ROLLS[other]))}"
     )
     evidence = f"news {told(news[PLAIN])}, R² of the height {told(height[PLAIN])}"
     return [
