@@ -29,18 +29,21 @@ test-browser: $(VENV)/.test
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
+# Every table and figure of the papers; what is finished is not computed again. Then the pages on them.
 reproduce: $(VENV)/.test
-	$(BIN)/python -m polyfold.experiments
+	$(BIN)/python -m polyfold.experiments all --out docs/reproduction/results
+	$(BIN)/python -m benchmarks.pages.reproduction
 
 docs: $(VENV)/.docs
 	rm -rf build/html
 	$(BIN)/python -m sphinx -W --keep-going -d build/doctrees -b html docs build/html
 	POLYFOLD_SITE=build/html $(BIN)/python -m pytest -q tests/site
 
-# Tables of README and guides and the page of peers from benchmarks/results, pictures from examples/.
+# Tables of README and guides, and the pages of peers and papers, from results; pictures from examples/.
 readme: $(VENV)/.test
 	$(BIN)/python -m benchmarks.pages.blocks
 	$(BIN)/python -m benchmarks.pages.peers
+	$(BIN)/python -m benchmarks.pages.reproduction
 
 pictures: $(VENV)/.docs
 	$(BIN)/python docs/pictures.py

@@ -30,7 +30,14 @@ extensions = [
     "docstrings",
     "flow",
 ]
-exclude_patterns = ["_ext", "_templates", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/README.rst"]
+exclude_patterns = [
+    "_ext",
+    "_templates",
+    "gallery/**/*.ipynb",
+    "gallery/**/*.py",
+    "gallery/**/README.rst",
+    "reproduction/results",
+]
 templates_path = ["_templates"]
 nitpicky = True  # a reference that leads nowhere is an error
 nitpick_ignore_regex = [("py:.*", r"(sklearn|numpy|scipy|torch|matplotlib)\..*")]  # other projects are not asked

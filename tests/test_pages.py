@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks._measure import measured
-from benchmarks.pages import _clusters, _maps, _search, peers
+from benchmarks.pages import _clusters, _maps, _search, peers, reproduction
 from benchmarks.pages._markdown import cells, table
 
 SEED = {"acc": [50.0], "ari": [50.0], "cpu": [1.0], "megabytes": [1], "groups": [3]}
@@ -23,6 +23,27 @@ def runs(ours, umap, plain, warned=()):
 
 def test_the_page_is_what_the_figures_say():
     assert (peers.DOCS / "peers.md").read_text() == peers.page()
+
+
+def test_the_pages_of_the_papers_are_what_the_results_say():
+    for path, text in reproduction.pages(reproduction.results()).items():
+        assert path.read_text() == text, "run `make readme`"
+
+
+def test_the_committed_results_are_of_full_size_and_keep_their_cells():
+    for name, result in reproduction.results().items():
+        assert all(context["commit"] for context in result["contexts"]), name
+        assert not result["panels"] or (reproduction.RESULTS / f"{name}.png").exists(), name
+
+
+def test_a_claim_that_fails_is_counted_and_comes_first():
+    claim = {"statement": "A", "source": "Sec. 1", "verdict": "holds", "evidence": "1", "why": "", "see": ""}
+    failed = {**claim, "statement": "B", "verdict": "does not hold", "why": "Noise.", "see": "mbm-table2"}
+    found = {"mbm-table2": {"claims": [claim, failed]}}
+    text = reproduction.overview(found)
+    assert "| 1 of 8 | 1 | 1 | 0 | 50 % |" in text
+    assert text.index("| B |") < text.index("| A |")
+    assert "1. Noise. (see mbm-table2)" in text
 
 
 def test_best_values_are_bold_and_missing_ones_a_dash():

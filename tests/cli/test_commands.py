@@ -358,3 +358,14 @@ def test_ctrl_c_in_a_process_leaves_no_file(tmp_path):
         running.kill()
     assert running.returncode in (130, -signal.SIGINT)  # until our own code runs, Python ends by the signal
     assert os.listdir(tmp_path) == ["large.npy"]
+
+
+def test_reproduce_lists_runs_and_refuses(tmp_path, capsys):
+    assert run(["reproduce", "--list"]) == 0
+    assert "mbm-table2" in capsys.readouterr().out
+    assert run(["reproduce", "mbm-table9", "--out", str(tmp_path)]) == 2
+    assert "got mbm-table9" in capsys.readouterr().err
+    assert run(["reproduce", "mbm-figure1", "--fast", "--seed", "3", "--out", str(tmp_path)]) == 0
+    found = json.loads((tmp_path / "mbm-figure1.fast.json").read_text())
+    assert found["seeds"] == [3, 4, 5]
+    assert "(paper / ours / difference)" in capsys.readouterr().out

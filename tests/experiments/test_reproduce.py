@@ -5,20 +5,18 @@ import json
 import pytest
 
 from polyfold.experiments import listing, reproduce
-from polyfold.experiments._registry import experiments, papers
-from polyfold.experiments._report import FAILS, HOLDS, UNTESTED
+from polyfold.experiments._registry import SECTIONS, Paper, described, experiments, papers
+from polyfold.experiments._report import FAILS, HOLDS, UNTESTED, Report
 
 
 @pytest.mark.parametrize("name", experiments())
 def test_runs_at_tiny_size_and_writes_its_files(name, data, tmp_path):
     (result,) = reproduce([name], size="tiny", data=data, out=tmp_path, show=None)
-    written = json.loads((tmp_path / f"{name}.tiny.json").read_text())
-    assert written == result
+    assert json.loads((tmp_path / f"{name}.tiny.json").read_text()) == result
     assert result["missing"] == []
     assert result["tables"] or result["panels"]
     assert {claim["verdict"] for claim in result["claims"]} <= {HOLDS, FAILS, UNTESTED}
-    text = (tmp_path / f"{name}.tiny.md").read_text()
-    assert text.startswith(f"# {result['title']}")
+    assert (tmp_path / f"{name}.tiny.md").read_text().startswith(f"# {result['title']}")
     for kind in ("png", "svg"):
         assert (tmp_path / f"{name}.tiny.{kind}").exists() == bool(result["panels"])
 
@@ -27,3 +25,60 @@ def test_the_list_names_every_experiment():
     text = listing()
     assert all(name in text for name in experiments())
     assert all(paper.key in text for paper in papers().values())
+
+
+@pytest.fixture
+def paper():
+    paper = Paper("toy", "Nobody2000", "Toys", "made up")
+
+    @paper.experiment("table1", full={"rows": 10, "rank": 3}, fast={"rows": 5}, tiny={"rows": 1})
+    def table1(run):
+        """Table 1: toys.
+
+        Question: Is it
+        a toy?
+
+        Setting: One: two.
+
+        Expected: Yes.
+        """
+        return Report(remarks=[str(run["rows"])])
+
+    return paper
+
+
+def test_sizes_change_what_they_name(paper):
+    sizes = paper.experiments["toy-table1"].sizes
+    assert sizes["fast"] == {"rows": 5, "rank": 3}
+    assert sizes["full"] == {"rows": 10, "rank": 3}
+
+
+def test_the_docstring_is_what_people_read(paper):
+    one = paper.experiments["toy-table1"]
+    assert (one.title, one.question, one.setting, one.expected) == (
+        "Table 1: toys",
+        "Is it a toy?",
+        "One: two.",
+        "Yes.",
+    )
+
+
+def test_an_experiment_without_a_question_is_refused():
+    def bare(run):
+        """Table 2: no more."""
+
+    with pytest.raises(ValueError, match=f"bare must have the paragraphs {', '.join(SECTIONS)}"):
+        described(bare)
+
+
+def test_an_unknown_name_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="got mbm-table9"):
+        reproduce(["mbm-table9"], out=tmp_path, show=None)
+
+
+def test_a_second_run_computes_nothing_and_says_the_same(data, tmp_path, monkeypatch):
+    first = reproduce(["mbm-figure1"], size="tiny", data=data, out=tmp_path, show=None)
+    monkeypatch.setattr("polyfold.experiments._mbm.drop_loss", None)
+    said = []
+    assert reproduce(["mbm-figure1"], size="tiny", data=data, out=tmp_path, show=said.append) == first
+    assert "**does not hold**" in said[0]

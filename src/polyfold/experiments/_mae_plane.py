@@ -14,8 +14,8 @@ LAMS = (0.0, 0.5)
 PAPER_TOY = {0.0: 21.3, 0.5: 12.8}
 
 
-@PAPER.experiment("fig3", full=TOY, fast={}, tiny=SMALL_TOY, minutes=0.2)
-def fig3(run: Run) -> Report:
+@PAPER.experiment("figure3", full=TOY, fast={}, tiny=SMALL_TOY, minutes=0.2)
+def figure3(run: Run) -> Report:
     """Figure 3: class densities on the two features at λ = 0.
 
     Question: Do two modules without a diversity term see the same?
@@ -32,8 +32,8 @@ def fig3(run: Run) -> Report:
     return Report(panels=panels, claims=[claim])
 
 
-@PAPER.experiment("fig4", full=TOY, fast={}, tiny=SMALL_TOY, minutes=0.2)
-def fig4(run: Run) -> Report:
+@PAPER.experiment("figure4", full=TOY, fast={}, tiny=SMALL_TOY, minutes=0.2)
+def figure4(run: Run) -> Report:
     """Figure 4: class densities on the two features at λ = 0.5.
 
     Question: Do two modules with a diversity term see different things?
@@ -52,7 +52,7 @@ def fig4(run: Run) -> Report:
         f'right answers to "is it class 1 / 2 / 3?" by one threshold, %: {shares}',
         source="Fig. 4, Sec. 5.1",
         why=f"On average over the draws the classes told apart best are {ends}",
-        see="mae-fig4",
+        see="mae-figure4",
     )
     return Report(panels=panels, claims=[claim])
 
@@ -71,8 +71,8 @@ def _toy(run: Run, lam: float) -> tuple[Cells, list[Panel]]:
     return found.of(toy), panels
 
 
-@PAPER.experiment("fig5", full=TOY, fast={}, tiny=SMALL_TOY, minutes=0.2)
-def fig5(run: Run) -> Report:
+@PAPER.experiment("figure5", full=TOY, fast={}, tiny=SMALL_TOY, minutes=0.2)
+def figure5(run: Run) -> Report:
     """Figure 5: decision boundaries of two averaged softmax classifiers at λ = 0 and 0.5.
 
     Question: What do two features have to do with the boundary between three classes?

@@ -67,8 +67,8 @@ def curve_of(found: Cells, lams: tuple[float, ...], number: str) -> dict[float, 
     return {lam: found.values(number, method=f"MAE {lam:g}") for lam in lams}
 
 
-@PAPER.experiment("fig2", full=SETS, fast=FEWER, tiny=TINY, minutes=15)
-def fig2(run: Run) -> Report:
+@PAPER.experiment("figure2", full=SETS, fast=FEWER, tiny=TINY, minutes=15)
+def figure2(run: Run) -> Report:
     """Figure 2: test error of modular and of bagging autoencoders over λ.
 
     Question: Do modules with a diversity term vote better than modules of bootstrap samples, at which λ?
@@ -114,8 +114,8 @@ def _vote_claims(name: str, curve: dict[float, list[float]], bagging: list[float
     ]
 
 
-@PAPER.experiment("fig6", full=SETS, fast=FEWER, tiny=TINY, minutes=16)
-def fig6(run: Run) -> Report:
+@PAPER.experiment("figure6", full=SETS, fast=FEWER, tiny=TINY, minutes=16)
+def figure6(run: Run) -> Report:
     """Figure 6: error of single modules and of their vote over λ.
 
     Question: Do single modules get worse while their vote gets better?
@@ -158,7 +158,7 @@ def _single_claims(name: str, curves: dict[str, dict[float, list[float]]], scale
     )
     evidence = f"{single[first]:.2f} % at λ = 0, lowest above 0 {single[lowest]:.2f} % at {lowest:g}"
     return [
-        observed(statements[0], single[lowest] > single[first], evidence, source="Fig. 6", why=why, see="mae-fig6"),
+        observed(statements[0], single[lowest] > single[first], evidence, source="Fig. 6", why=why, see="mae-figure6"),
         observed(
             statements[1],
             min(vote[lam] for lam in others) < vote[first],
@@ -172,8 +172,8 @@ def _powers(scaled: Cells) -> list[float]:
     return sorted({cell.parameters["power"] for cell in scaled})
 
 
-@PAPER.experiment("fig7", full=SETS, fast=FEWER, tiny=TINY, minutes=3)
-def fig7(run: Run) -> Report:
+@PAPER.experiment("figure7", full=SETS, fast=FEWER, tiny=TINY, minutes=3)
+def figure7(run: Run) -> Report:
     """Figure 7: distance correlation of the modules with the pixels over λ.
 
     Question: Do modules lose the metric of the pixels as they grow diverse?
@@ -224,12 +224,12 @@ def _metric_claim(name: str, curve: dict[float, list[float]], scaled: Cells) -> 
         " / ".join(f"{v:.3f}" for v in values),
         source="Fig. 7, Sec. 5.2",
         why=why,
-        see="mae-fig7",
+        see="mae-figure7",
     )
 
 
-@PAPER.experiment("fig8", full=SETS, fast=FEWER, tiny=TINY, minutes=3)
-def fig8(run: Run) -> Report:
+@PAPER.experiment("figure8", full=SETS, fast=FEWER, tiny=TINY, minutes=3)
+def figure8(run: Run) -> Report:
     """Figure 8: distance correlation between modules over λ.
 
     Question: Do modules see different metrics as λ grows?

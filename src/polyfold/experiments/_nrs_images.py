@@ -24,8 +24,10 @@ from polyfold.experiments._run import Run
 PAPER_PSNR = {(LEM, PLAIN): 18.0, ("ltsa", PLAIN): 18.2, (LEM, OURS): 19.2, ("ltsa", OURS): 19.9}
 
 
-@PAPER.experiment("fig6", full={"tilt": 0.8, "light": 7 / 15}, fast={}, tiny={"tilt": 0.8, "light": 0.4}, minutes=0.2)
-def fig6(run: Run) -> Report:
+@PAPER.experiment(
+    "figure6", full={"tilt": 0.8, "light": 7 / 15}, fast={}, tiny={"tilt": 0.8, "light": 0.4}, minutes=0.2
+)
+def figure6(run: Run) -> Report:
     """Figure 6: rendered heads by LEM and LTSA, plain and non-redundant.
 
     Question: Does the second coordinate of heads that turn far and nod little show the nodding?
@@ -88,8 +90,8 @@ PHOTOGRAPHS = ("china.jpg", "flower.jpg")
 PHOTO = {"images": PHOTOGRAPHS, "thin": 2}
 
 
-@PAPER.experiment("fig7", full=PHOTO, fast={"thin": 4}, tiny={"images": PHOTOGRAPHS[:1], "thin": 16}, minutes=3)
-def fig7(run: Run) -> Report:
+@PAPER.experiment("figure7", full=PHOTO, fast={"thin": 4}, tiny={"images": PHOTOGRAPHS[:1], "thin": 16}, minutes=3)
+def figure7(run: Run) -> Report:
     """Figure 7: patches of a photograph by Isomap, plain and non-redundant.
 
     Question: Do three coordinates of patches show brightness, vertical and horizontal edges, once each?
@@ -144,8 +146,8 @@ def _patch_claims(image: str, here: dict[str, Any]) -> list[Claim]:
     ]
 
 
-@PAPER.experiment("fig8", full=PHOTO, fast={"thin": 4}, tiny={"images": PHOTOGRAPHS[:1], "thin": 16}, minutes=3)
-def fig8(run: Run) -> Report:
+@PAPER.experiment("figure8", full=PHOTO, fast={"thin": 4}, tiny={"images": PHOTOGRAPHS[:1], "thin": 16}, minutes=3)
+def figure8(run: Run) -> Report:
     """Figure 8: photographs rebuilt from three coordinates of their patches.
 
     Question: Is a photograph rebuilt better from non-redundant coordinates of its patches?

@@ -25,9 +25,13 @@ TANGENT = ("lle", "hessian_lle", "ltsa")
 
 
 @PAPER.experiment(
-    "fig1", full={"rows": 2000, "draws": 3, "shown": 400}, fast={"draws": 1}, tiny={"rows": 300, "draws": 1}, minutes=3
+    "figure1",
+    full={"rows": 2000, "draws": 3, "shown": 400},
+    fast={"draws": 1},
+    tiny={"rows": 300, "draws": 1},
+    minutes=3,
 )
-def fig1(run: Run) -> Report:
+def figure1(run: Run) -> Report:
     """Figure 1: a Swiss roll by LLE, HLLE and LTSA, plain and non-redundant.
 
     Question: Do the first two coordinates of a roll both run along its length, and does the constraint make the second
@@ -80,7 +84,7 @@ def _roll_claims(found: Cells, kernel: str, name: str) -> list[Claim]:
     )
     evidence = f"news {told(news[PLAIN])}, R² of the height {told(height[PLAIN])}"
     return [
-        observed(repeats, mean(news[PLAIN]) < NEWS, evidence, source="Fig. 1", why=why, see="nrs-fig1"),
+        observed(repeats, mean(news[PLAIN]) < NEWS, evidence, source="Fig. 1", why=why, see="nrs-figure1"),
         observed(
             shows,
             mean(news[OURS]) > NEWS and mean(height[OURS]) > 0.8,
@@ -103,9 +107,13 @@ RATIOS = (1.5, 2.5, 3.5)
 
 
 @PAPER.experiment(
-    "fig2", full={"rows": 2000, "draws": 3, "shown": 400}, fast={"draws": 1}, tiny={"rows": 300, "draws": 1}, minutes=2
+    "figure2",
+    full={"rows": 2000, "draws": 3, "shown": 400},
+    fast={"draws": 1},
+    tiny={"rows": 300, "draws": 1},
+    minutes=2,
 )
-def fig2(run: Run) -> Report:
+def figure2(run: Run) -> Report:
     """Figure 2: coordinates of a strip by Laplacian eigenmaps.
 
     Question: How many coordinates of a strip run along it before one runs across?
@@ -154,9 +162,13 @@ RING = (PLAIN, SEQUENTIAL, OURS)
 
 
 @PAPER.experiment(
-    "fig4", full={"rows": 2000, "draws": 3, "shown": 400}, fast={"draws": 1}, tiny={"rows": 300, "draws": 1}, minutes=2
+    "figure4",
+    full={"rows": 2000, "draws": 3, "shown": 400},
+    fast={"draws": 1},
+    tiny={"rows": 300, "draws": 1},
+    minutes=2,
 )
-def fig4(run: Run) -> Report:
+def figure4(run: Run) -> Report:
     """Figure 4: three coordinates of a ring, and two ways around redundancy that fail there.
 
     Question: Which methods give a third coordinate of a ring that runs around its tube?

@@ -27,8 +27,10 @@ FEWER_DIGITS = {"rows": 2000, "draws": 1, "queries": 500}
 TINY_DIGITS = {"rows": 150, "draws": 1, "queries": 60, "most": 5}
 
 
-@PAPER.experiment("fig3", full={**DIGITS, "count": 10}, fast=FEWER_DIGITS, tiny={**TINY_DIGITS, "count": 4}, minutes=5)
-def fig3(run: Run) -> Report:
+@PAPER.experiment(
+    "figure3", full={**DIGITS, "count": 10}, fast=FEWER_DIGITS, tiny={**TINY_DIGITS, "count": 4}, minutes=5
+)
+def figure3(run: Run) -> Report:
     """Figure 3: how far each of ten coordinates of MNIST is unpredictable from those before it.
 
     Question: Are coordinates of digits by Laplacian eigenmaps predictable from one another, and are non-redundant ones
@@ -78,7 +80,7 @@ def _news_claims(judge: str, residuals: dict[str, dict[str, Any]]) -> list[Claim
             source="Fig. 3, Sec. 2",
             why="The width of the judging regression decides; the same coordinates have residuals "
             + " and ".join(f"{told(shown[name][method].tolist(), 0)} % ({name})" for name in others),
-            see="nrs-fig3",
+            see="nrs-figure3",
         )
         for method, statement in statements.items()
     ]
@@ -88,13 +90,13 @@ ALPHAS = (0.1, 0.3, 0.6)
 
 
 @PAPER.experiment(
-    "fig5",
+    "figure5",
     full={"rows": 15000, "most": 11, "landmarks": 400, "draws": 1, "alphas": ALPHAS},
     fast={"rows": 2000},
     tiny={"rows": 150, "most": 5, "landmarks": 60},
     minutes=1,
 )
-def fig5(run: Run) -> Report:
+def figure5(run: Run) -> Report:
     """Figure 5: singular values of the smoother on the first coordinate of MNIST.
 
     Question: Do few functions of the first coordinate make up all that a smoother sees?
