@@ -1,10 +1,12 @@
 """Embeddings that the experiments of [Blau2017] compare, and what can be read off them."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA, FastICA
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -12,7 +14,7 @@ from polyfold import KernelEmbedding, NonRedundantEmbedding
 from polyfold.baselines import SelectedEmbedding, SequentialRegressionEmbedding
 
 PLAIN, OURS, DSILVA, SEQUENTIAL = "plain", "non-redundant", "Dsilva et al.", "sequential regression"
-LINEAR = {"PCA": PCA, "ICA": FastICA}
+LINEAR = ("PCA", "ICA")
 LEM = "laplacian_eigenmaps"
 
 
@@ -30,7 +32,11 @@ def embed(method: str, X: NDArray, count: int, seed: int, *, kernel: Any = LEM, 
 def _linear(method: str, X: NDArray, count: int, seed: int) -> NDArray:
     """Principal components; independent components are made of them, as the paper did."""
     Z = PCA(count, random_state=seed).fit_transform(X)
-    return FastICA(count, random_state=seed, max_iter=1000).fit_transform(Z) if method == "ICA" else Z
+    if method == "PCA":
+        return Z
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a rotation that is not yet the last one is one as well
+        return FastICA(count, random_state=seed, max_iter=1000).fit_transform(Z)
 
 
 def read_off(Z: NDArray, target: NDArray) -> float:
