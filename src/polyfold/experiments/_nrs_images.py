@@ -56,10 +56,11 @@ def _head_panels(found: Cells, title: str) -> list[Panel]:
     if not len(found):
         return []
     Z, angles = (np.array(found[0].numbers[name]) for name in ("coordinates", "angles"))
-    by = [np.column_stack([angles[:, i], Z[:, 1]]) for i in range(2)]
+    pairs = {("θ", "1st"): (0, 0), ("θ", "2nd"): (0, 1), ("φ", "2nd"): (1, 1)}
+    by = {names: np.column_stack([angles[:, i], Z[:, j]]) for names, (i, j) in pairs.items()}
     return [
         Panel(f"{title}: 2nd by 1st", "1st", "2nd", [points("", Z, angles[:, 1])]),
-        *(Panel(f"{title}: 2nd by {name}", name, "2nd", [points("", b)]) for name, b in zip("θφ", by, strict=True)),
+        *(Panel(f"{title}: {y} by {x}", x, y, [points("", plane)]) for (x, y), plane in by.items()),
     ]
 
 
