@@ -1,6 +1,7 @@
 """Measure what unpredictable coordinates say beyond uncorrelated ones, and what they cost.
 
-Design, after [Blau2017]; plain and non-redundant embeddings always share the kernel and its defaults.
+Design, after [Blau2017]; plain and non-redundant embeddings always share the kernel and its defaults. The tables and
+figures of the paper are experiments (`polyfold reproduce nrs`).
 
 - rolls: Swiss rolls of 1,500 and 4,000 points, height scaled by 0.5 and 1, six draws; cross-validated R² of the
   height by 10-nearest-neighbours regression from two coordinates; LTSA and Hessian LLE also with noise 0.3, Isomap
@@ -13,7 +14,6 @@ Design, after [Blau2017]; plain and non-redundant embeddings always share the ke
 - few labels: the same coordinates, 300 of the training images labelled, mean of 20 draws of the split for each draw of
   the images (one draw of 300 labels moves the error by a point); lowest error over the number of coordinates.
 - new points: 13,000 images fitted and 2,000 new ones, tested on the new ones, against all 15,000 fitted.
-- heads: 258 renderings (pose full, tilt and light reduced): leave-one-out PSNR from two coordinates.
 - patches: 7 × 7 patches of a photograph, overlap 3, Isomap, leave-one-out PSNR of the photograph from three.
 - held out: twelve shapes of `_held_out.py` that took no part in choosing anything, three draws of 2,000 points; lowest
   R² of any direction (nearest neighbours, as on rolls) from as many coordinates as there are directions; and digits and
@@ -35,7 +35,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import spearmanr
 from sklearn.datasets import load_digits, load_sample_image, make_swiss_roll
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -245,24 +244,6 @@ def new_points(X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     return {"coordinates": (5, 7, 9), "all fitted": together.round(2), "new": apart.round(2)}
 
 
-def heads(data: Path) -> dict[str, Any]:
-    """PSNR of heads rebuilt from two coordinates, and what the second coordinate follows."""
-    bunch = pf.datasets.load_isomap_faces(data)
-    X, (light, pan, tilt) = bunch.data.astype(float), bunch.target.T
-    place = [(v - v.min()) / np.ptp(v) for v in (light, tilt)]
-    rows = (place[0] <= 7 / 15) & (np.abs(place[1] - 0.5) <= 0.4)
-    X, pan, tilt = X[rows], pan[rows], tilt[rows]
-    figures: dict[str, Any] = {"images": int(rows.sum())}
-    for kernel in ("laplacian_eigenmaps", "ltsa"):
-        ours = pf.NonRedundantEmbedding(2, kernel=kernel, random_state=0).fit_transform(X)
-        for name, Z in (("plain", plain(2, kernel, X)), ("ours", ours)):
-            rebuilt = loo_reconstruction(Z, X)
-            decibels = np.mean([psnr(a, b, data_range=1.0) for a, b in zip(X, rebuilt, strict=True)])
-            follows = [round(abs(float(spearmanr(Z[:, 1], v)[0])), 2) for v in (pan, tilt)]
-            figures[f"{kernel}, {name}"] = {"PSNR": round(float(decibels), 2), "rank correlation pan, tilt": follows}
-    return figures
-
-
 def patches() -> dict[str, Any]:
     """PSNR of a photograph rebuilt from three coordinates of its patches."""
     image = load_sample_image("flower.jpg").mean(axis=2)[::2, ::2] / 255.0
@@ -388,7 +369,6 @@ PARTS = {
     "shapes": lambda _: shapes(),
     "held out": held_out,
     "clusters": clusters,
-    "heads": heads,
     "patches": lambda _: patches(),
     "digits": lambda data: digits(*images(data)),
     "few labels": lambda data: few_labels(*images(data)),

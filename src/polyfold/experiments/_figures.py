@@ -69,9 +69,10 @@ def _draw_curve(ax: Any, curve: dict[str, Any], x: list[Any], i: int, offset: tu
         for y in curve["y"]:
             ax.axhline(y, color=color, ls=_DASHES[i % len(_DASHES)], lw=1.3, label=label)
     elif curve["style"] == "points":
-        values = color if curve["color"] is None else curve["color"]
-        is_class = curve["color"] is not None and all(isinstance(v, int) for v in curve["color"])
-        ax.scatter(x, curve["y"], s=4, c=values, cmap="tab10" if is_class else "viridis", linewidths=0, label=label)
+        looks = (
+            {"color": color} if curve["color"] is None else {"c": curve["color"], "cmap": _color_map(curve["color"])}
+        )
+        ax.scatter(x, curve["y"], s=4, linewidths=0, label=label, **looks)
     elif curve["style"] == "bar":
         shift, n = offset
         ax.bar([v + 0.8 * shift / n for v in x], curve["y"], 0.8 / n, yerr=curve["spread"], color=color, label=label)
@@ -80,6 +81,10 @@ def _draw_curve(ax: Any, curve: dict[str, Any], x: list[Any], i: int, offset: tu
         if curve["spread"] is not None:
             y, s = np.array(curve["y"], dtype=float), np.array(curve["spread"], dtype=float)
             ax.fill_between(x, y - s, y + s, color=color, alpha=0.15, lw=0)
+
+
+def _color_map(values: list[Any]) -> str:
+    return "tab10" if all(isinstance(value, int) for value in values) else "viridis"
 
 
 def _legend(figure: Any, axes: Any) -> None:
