@@ -1,5 +1,6 @@
 """The command line from file to file, in this process; a few commands also as processes of their own."""
 
+import json
 import os
 import signal
 import subprocess
@@ -301,7 +302,7 @@ def test_ctrl_c_in_a_process_leaves_no_file(tmp_path):
     assert os.listdir(tmp_path) == ["large.npy"]
 
 
-def test_reproduce_lists_runs_and_refuses(tmp_path, capsys):
+def test_reproduce_lists_runs_and_refuses(run, tmp_path, capsys):
     assert run(["reproduce", "--list"]) == 0
     assert "mbm-table2" in capsys.readouterr().out
     assert run(["reproduce", "mbm-table9", "--out", str(tmp_path)]) == 2
