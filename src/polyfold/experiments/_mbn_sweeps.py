@@ -250,12 +250,13 @@ def figure15(run: Run) -> Report:
     picture) and at 0.8 and above (classes are cut into pieces). Extra cells read δ = 0.5 and the largest δ in 20
     dimensions, where pieces of classes have room.
     """
-    usual, wide, largest = {"dimensions": (OUTPUT,)}, run["wide"], max(run["decays"])
+    usual: dict[str, Any] = {"dimensions": (OUTPUT,)}
+    wide, largest = run["wide"], max(run["decays"])
     found = run.cells(tasks(run, decay=run["decays"]) + tasks(run, decay=(0.5, largest), dimensions=[(wide,)]))
     panel, table = both_parts(found, "decay", run["decays"], "δ", **usual)
     curve = swept(found, "decay", run["decays"], **usual)
     roomy = {d: at(found, "test", dimension=wide, decay=d, dimensions=(wide,)) for d in (0.5, largest)}
-    table.entries += [entry(f"{d:g} in {wide} dimensions", "NMI, % (test)", ours=v) for d, v in roomy.items()]
+    table.entries.extend(entry(f"{d:g} in {wide} dimensions", "NMI, % (test)", ours=v) for d, v in roomy.items())
     less, more = (float(np.mean(draws or [np.nan])) for draws in roomy.values())
     why = f"In {wide} dimensions δ = {largest:g} gives {more:.1f} and δ = 0.5 gives {less:.1f}"
     best = max(mean(curve), key=lambda d: mean(curve)[d], default=np.nan)
