@@ -4,16 +4,15 @@ import numpy as np
 
 from polyfold.experiments._cells import Cell, Cells, name_of
 from polyfold.experiments._mbn_digits import best_rival, rival
-from polyfold.experiments._mbn_paper import draw_digits, network, shown
+from polyfold.experiments._mbn_paper import LAST, draw_digits, halved, network, shown
 from polyfold.experiments._mbn_sets import TABLE_7, TABLE_8, load_set
-from polyfold.experiments._mbn_sweeps import network_sizes
 from polyfold.experiments._mbn_text import REUTERS, load_text, text_layers
 
 
 def test_layers_are_those_that_the_paper_prints():
     assert text_layers(500) == [500, 250, 125]
     assert text_layers(2000) == [2000, 1000, 500, 250, 125]
-    assert network_sizes(8000) == [8000, 4000, 2000, 1000, 500, 250, 125, 62, 31, 15]
+    assert halved(8000, LAST) == [8000, 4000, 2000, 1000, 500, 250, 125, 62, 31, 15]
 
 
 def test_a_network_leaves_no_choice_to_the_library():

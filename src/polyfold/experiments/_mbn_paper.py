@@ -26,6 +26,7 @@ PAPER = Paper(
 )
 DIMENSIONS = (2, 3, 5, 10, 20, 30)
 MNIST_TRAINING = 6 / 7  # 60,000 of 70,000
+LAST = 15  # centres of a last layer for ten classes
 SHOWN = 40  # points of every class in a picture
 Part = tuple[NDArray, NDArray]
 
@@ -52,6 +53,14 @@ def network(
         metric=metric,
         random_state=seed,
     )
+
+
+def halved(first: int, last: int) -> list[int]:
+    """Return numbers of centres, each half of the one before, down to `last`."""
+    sizes = [first]
+    while sizes[-1] // 2 >= last:
+        sizes.append(sizes[-1] // 2)
+    return sizes
 
 
 def fitted(model: Any, X: Any) -> Any:

@@ -10,7 +10,16 @@ import numpy as np
 
 from polyfold.experiments._cells import Cells, Task, grid
 from polyfold.experiments._mbn_layers import at, by_layer, layers
-from polyfold.experiments._mbn_paper import DIMENSIONS, PAPER, draw_digits, fitted, network, product_seconds
+from polyfold.experiments._mbn_paper import (
+    DIMENSIONS,
+    LAST,
+    PAPER,
+    draw_digits,
+    fitted,
+    halved,
+    network,
+    product_seconds,
+)
 from polyfold.experiments._mbn_text import load_text
 from polyfold.experiments._report import Claim, Panel, Report, Table, entry, line, observed
 from polyfold.experiments._run import Run
@@ -84,10 +93,7 @@ def figure12(run: Run) -> Report:
     Expected: NMI rises until k ≈ 1.5 c = 15 and drops where k is smaller. An extra cell with a quarter of the
     clusterings asks whether their number makes up for the weakness of each.
     """
-    first, sizes = run["first_layer"], []
-    while first >= 2:
-        sizes.append(first)
-        first //= 2
+    sizes = halved(run["first_layer"], 2)
     counts = (run["clusterings"], run["clusterings"] // 4)
     shape = {"first_layer": [sizes], "dimensions": [run["dimensions"]], "every": True, "part": "test"}
     found = run.cells(tasks(run, clusterings=counts, **shape))
@@ -250,12 +256,13 @@ def figure15(run: Run) -> Report:
     picture) and at 0.8 and above (classes are cut into pieces). Extra cells read δ = 0.5 and the largest δ in 20
     dimensions, where pieces of classes have room.
     """
-    usual, wide, largest = {"dimensions": (OUTPUT,)}, run["wide"], max(run["decays"])
+    usual: dict[str, Any] = {"dimensions": (OUTPUT,)}
+    wide, largest = run["wide"], max(run["decays"])
     found = run.cells(tasks(run, decay=run["decays"]) + tasks(run, decay=(0.5, largest), dimensions=[(wide,)]))
     panel, table = both_parts(found, "decay", run["decays"], "δ", **usual)
     curve = swept(found, "decay", run["decays"], **usual)
     roomy = {d: at(found, "test", dimension=wide, decay=d, dimensions=(wide,)) for d in (0.5, largest)}
-    table.entries += [entry(f"{d:g} in {wide} dimensions", "NMI, % (test)", ours=v) for d, v in roomy.items()]
+    table.entries.extend(entry(f"{d:g} in {wide} dimensions", "NMI, % (test)", ours=v) for d, v in roomy.items())
     less, more = (float(np.mean(draws or [np.nan])) for draws in roomy.values())
     why = f"In {wide} dimensions δ = {largest:g} gives {more:.1f} and δ = 0.5 gives {less:.1f}"
     best = max(mean(curve), key=lambda d: mean(curve)[d], default=np.nan)
@@ -302,7 +309,7 @@ def seconds(
     X = _timed_rows(data, set, rows, seed)
     shape: dict[str, Any] = {"metric": "euclidean" if set == "MNIST" else "linear", "seed": seed}
     fitted(network(2, 10, first_layer=20, clusterings=4, **shape), X[:200])  # compiled before it is timed
-    sizes = network_sizes(first_layer)
+    sizes = halved(first_layer, LAST)
     found = {}
     for name, layer_sizes in (("first", sizes[:1]), ("all", sizes)):
         start = time.process_time()
@@ -315,14 +322,6 @@ def seconds(
         "above": max(found["all"] - found["first"], 0.0),
         "products": product_seconds(X, X, first_layer, clusterings),
     }
-
-
-def network_sizes(first: int) -> list[int]:
-    """Layers halved down to 15 centres."""
-    sizes = [first]
-    while sizes[-1] // 2 >= 15:
-        sizes.append(sizes[-1] // 2)
-    return sizes
 
 
 def _timed_rows(data: Path | None, name: str, rows: int, seed: int) -> Any:

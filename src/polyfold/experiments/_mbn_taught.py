@@ -13,7 +13,16 @@ from sklearn.linear_model import Ridge, RidgeClassifier
 from polyfold import Compressed
 from polyfold.ensembles import DropoutNetwork
 from polyfold.experiments._cells import Cells, Task, grid
-from polyfold.experiments._mbn_paper import PAPER, draw_digits, fitted, mean_nmi, network, product_seconds, shown
+from polyfold.experiments._mbn_paper import (
+    PAPER,
+    draw_digits,
+    fitted,
+    halved,
+    mean_nmi,
+    network,
+    product_seconds,
+    shown,
+)
 from polyfold.experiments._report import Panel, Report, Table, ahead, entry, line, observed, points
 from polyfold.experiments._run import Run
 from polyfold.metrics import nmi
@@ -157,9 +166,7 @@ def taught_plane(
 ) -> dict[str, Any]:
     """Return the plane of a network that ends at 30 centres, and of its student, with their NMI."""
     (X, y), (Q, y_test) = draw_digits(data, rows, queries, seed)
-    sizes = [first_layer]
-    while sizes[-1] // 2 >= 30:
-        sizes.append(sizes[-1] // 2)
+    sizes = halved(first_layer, 30)
     model = fitted(network(2, len(np.unique(y)), first_layer=sizes, clusterings=clusterings, seed=seed), X)
     student = taught(model, units=units, epochs=epochs, dropout=dropout, seed=seed).fit(X, target=model.embedding_)
     outputs: dict[str, tuple[NDArray, NDArray]] = {
