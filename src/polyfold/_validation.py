@@ -3,6 +3,7 @@
 import functools
 import importlib
 import numbers
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -70,6 +71,14 @@ def import_extra(module: str, extra: str) -> ModuleType:
 
 def _message(name: str, rule: str, value: Any, hint: str) -> str:
     return f"{name} must be {rule}, got {value!r}" + (f"; {hint}." if hint else ".")
+
+
+def outside() -> int:
+    """Stack level, for a warning, of the first caller who is neither polyfold nor scikit-learn."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("polyfold", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def draw_seed(random_state: Any) -> int:

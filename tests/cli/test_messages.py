@@ -39,3 +39,29 @@ def test_closed_streams_are_no_error(shared, tmp_path):
     words = f"{sys.executable} -m polyfold transform {shared}/digits.polyfold {shared}/digits.npy -o z.npy --json"
     assert subprocess.run(f"{words} >&- 2>&-", shell=True, cwd=tmp_path, check=False).returncode == 0
     assert subprocess.run(f"{words} --drop 99 >&- 2>&-", shell=True, cwd=tmp_path, check=False).returncode == 2
+
+
+@pytest.mark.parametrize("command", [["fit"], ["cluster", "-n", "3"], ["map"]])
+def test_a_misspelt_target_is_no_feature(command, run, shared, tmp_path, capsys):
+    output = tmp_path / ("a.polyfold" if command == ["fit"] else "a.csv")
+    call = [*command[:1], str(shared / "iris.csv"), *command[1:], "--target", "speceis", "-o", str(output)]
+    assert run(call) == 2
+    assert "--target must be a file, or one of" in capsys.readouterr().err
+    assert not output.exists()
+
+
+def test_names_that_are_listed_stay_names(run, shared, tmp_path, capsys):
+    call = ["fit", str(shared / "iris.csv"), "--set", "n_module=3", "-o", str(tmp_path / "a.polyfold")]
+    assert run(call) == 2
+    assert "'random_state'" in capsys.readouterr().err
+
+
+def test_a_missing_model_is_named(run, shared, tmp_path, capsys):
+    assert run(["transform", "none.polyfold", str(shared / "iris.csv"), "-o", str(tmp_path / "z.npy")]) == 2
+    assert "none.polyfold must be a file or folder, but there is none." in capsys.readouterr().err
+
+
+def test_a_model_that_is_not_there_has_a_neighbour(run, shared, tmp_path, capsys):
+    call = ["fit", str(shared / "iris.csv"), "--model", "ModularKPCA", "-o", str(tmp_path / "a.polyfold")]
+    assert run(call) == 2
+    assert "such as ModularKernelPCA," in capsys.readouterr().err

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -272,3 +274,13 @@ def test_there_are_models_of_older_versions():
     heads = [json.loads(path.read_bytes().split(b"\n", 2)[1]) for path in stored()]
     assert len({head["class"] for head in heads}) >= 6
     assert all(path.stat().st_size < 100_000 for path in stored())
+
+
+@pytest.mark.parametrize("teacher", [pf.ModularKernelPCA(2, 2, random_state=0), KMeans(3, n_init=1, random_state=0)])
+def test_students_of_the_default_kind_come_back(teacher, tmp_path):
+    X = load_iris().data
+    student = pf.Compressed(teacher, random_state=0).fit(X)
+    pf.save(student, tmp_path / "student.polyfold")
+    use = "predict" if hasattr(student, "predict") else "transform"
+    again = pf.load(tmp_path / "student.polyfold")
+    assert np.array_equal(getattr(again, use)(X), getattr(student, use)(X))

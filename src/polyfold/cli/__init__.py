@@ -12,4 +12,7 @@ def main() -> None:
             raise
         sys.stderr.write(f"{error.name} is needed for the command line; run: pip install 'polyfold[cli]'\n")
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; nothing was written.\n")
+        sys.exit(130)
     sys.exit(run())

@@ -41,11 +41,20 @@ def open_features(path: str, picked: Picked) -> Source:
     names = source.names or tuple(map(str, range(source.n_columns)))
     wanted = named_columns("--columns", picked.columns, names, path) or names
     left_out = set(named_columns("--drop", picked.drop, names, path))
-    left_out |= {picked.target} if source.names and picked.target else set()
+    if picked.target:
+        check_target(source, picked.target)
+        left_out.add(picked.target)
     chosen = [name for name in wanted if name not in left_out]
     if not chosen:
         raise ValueError(f"no column of {path} is left; pick some by --columns, or drop fewer.")
     return source if chosen == list(names) else source.with_columns(chosen)
+
+
+def check_target(source: Source, target: str) -> None:
+    """Refuse a target that is no column, no array and no file: it would be a feature, or nothing at all."""
+    there = source.names or tuple(source.labels or ())
+    if target not in there and not os.path.exists(target):
+        raise ValueError(f"--target must be a file, or one of {some(there)} of {source.path}, got {target!r}.")
 
 
 def named_columns(option: str, wanted: Sequence[str], names: Sequence[str], path: Any) -> list[str]:

@@ -26,7 +26,9 @@ def describe_model(path: str) -> dict[str, Any]:
     about, model = describe(path), polyfold.load(path)
     estimator = last_step(model)
     steps = [type(step).__name__ for _, step in model.steps] if estimator is not model else None
-    parameters = {name: repr(value) for name, value in estimator.get_params(deep=False).items()}
+    plain = (bool, int, float, str, type(None))
+    parameters = estimator.get_params(deep=False).items()
+    parameters = {name: value if isinstance(value, plain) else repr(value) for name, value in parameters}
     names = getattr(model, "feature_names_in_", None)
     return {
         "file": path,

@@ -39,6 +39,8 @@ def run(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (the reader has gone; nothing is left to say)
         return 0
+    except FileNotFoundError as error:
+        return _refuse(f"{error.filename or error} must be a file or folder, but there is none.")
     except Exception as error:  # whatever goes wrong is told in a sentence; the place in the code on request
         if os.environ.get("POLYFOLD_DEBUG"):
             raise
@@ -184,7 +186,7 @@ def transform(as_json: bool, **options: Any) -> None:
 def search(as_json: bool, **options: Any) -> None:
     """Find the nearest rows of DATA by MODEL.
 
-    Writes the numbers of the rows, and in .npz files their distances as well.
+    Writes the numbers of the rows, from 0, and in .npz files their distances as well.
 
     \b
     polyfold search digits.polyfold digits.npz --queries new.npy -k 5 -o found.csv

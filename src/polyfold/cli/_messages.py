@@ -28,7 +28,7 @@ def in_options(message: str, options: Iterable[str]) -> str:
     message = re.sub(r"look at \w+_, or ", "", message)
     for parameter, option in (OPTIONS[name] for name in OPTIONS if name in options):
         message = re.sub(rf"\b{parameter}=('?)([\w.-]+)\1", rf"{option} \2", message)
-        message = re.sub(rf"\b{parameter}\b", option, message)
+        message = re.sub(rf"(?<!['\"])\b{parameter}\b(?!['\"])", option, message)
     return _with_settings(message) if "settings" in options else message
 
 

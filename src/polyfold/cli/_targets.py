@@ -1,6 +1,5 @@
 """The targets of rows: a column, an array of an .npz file, the folders of images, or a file of their own."""
 
-import os
 import warnings
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
 
-from polyfold.cli._data import Picked, last_step, some
+from polyfold.cli._data import Picked, check_target, last_step
 from polyfold.cli._prepare import as_texts, is_number
 from polyfold.cli._sources import Source, open_source
 
@@ -31,10 +30,8 @@ def _values(path: str, picked: Picked, texts: bool) -> Any:
         return _column(source.with_columns([target]), texts)
     if source.labels and target in source.labels and source.names is None:
         return source.labels[target]
-    if os.path.exists(target):
-        return _only_column(target, texts)
-    there = source.names or tuple(source.labels or ())
-    raise ValueError(f"--target must be a file, or one of {some(there)} of {path}, got {target!r}.")
+    check_target(source, target)
+    return _only_column(target, texts)
 
 
 def _column(source: Source, texts: bool) -> Any:

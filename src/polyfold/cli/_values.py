@@ -1,6 +1,7 @@
 """Parameters from text: numbers, names, and objects such as ``Gaussian(gamma=0.1)``; nothing is evaluated."""
 
 import ast
+import difflib
 import importlib
 import inspect
 from collections.abc import Iterable, Mapping
@@ -82,9 +83,10 @@ def find_class(name: str) -> type:
             found = None
         if inspect.isclass(found) and issubclass(found, BaseEstimator):
             return found
+    near = next(iter(difflib.get_close_matches(name, classes, n=1, cutoff=0.4)), "ModularKernelPCA")
     raise ValueError(
-        f"{name!r} must be a class of polyfold ({', '.join(classes)}) or an estimator of scikit-learn by its path, "
-        "such as sklearn.linear_model.LogisticRegression."
+        f"{name!r} must be a class of polyfold, such as {near}, or an estimator of scikit-learn by its path, such as "
+        "sklearn.linear_model.LogisticRegression."
     )
 
 

@@ -19,6 +19,7 @@ from polyfold._validation import (
     check_rows,
     draw_seed,
     keeps_state_on_failure,
+    outside,
     own_rows,
 )
 from polyfold.bootstrap import (
@@ -317,7 +318,7 @@ class MultilayerBootstrapNetwork(
             warnings.warn(
                 "every sample has the same codes, so the output is zero; the samples may all be equal, or too few.",
                 DegenerateDataWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
         return self
 
@@ -411,7 +412,7 @@ def _advise_scaling(network: MultilayerBootstrapNetwork, X: Any) -> None:
         f"({', '.join(map(str, names))}{', …' if len(order) > 3 else ''}); if columns are in different units, put a "
         "StandardScaler before the network, or the others will hardly count.",
         ScaleWarning,
-        stacklevel=4,
+        stacklevel=outside(),
     )
 
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._running import LongFit, phases, shows_progress, threaded, track, using_threads
-from polyfold._validation import check_choice, check_count, check_real, draw_seed, keeps_state_on_failure
+from polyfold._validation import check_choice, check_count, check_real, draw_seed, keeps_state_on_failure, outside
 from polyfold.bootstrap import (
     Membership,
     check_layer,
@@ -245,7 +245,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
                 f"{agreement:.2f} (adjusted Rand index), or other numbers do nearly as well; look at "
                 "n_clusters_scores_, or pass the number that you need.",
                 GuessWarning,
-                stacklevel=4,
+                stacklevel=outside(),
             )
         return number
 

@@ -42,7 +42,7 @@ function showAllocation(section, root, step) {
   svg.setAttribute("viewBox", `0 0 ${width} ${height + 14}`);
   svg.append(vector("line", { class: "axis", x1: 0, x2: width, y1: height, y2: height }));
   const most = vector("text", { x: width, y: 10, "text-anchor": "end" });
-  most.textContent = `up to ${NUMBER.format(Math.max(...step.allocation))} modules`;
+  most.textContent = `up to ${Math.max(...step.allocation).toFixed(1)} modules`;
   const right = vector("text", { x: width, y: height + 12, "text-anchor": "end" });
   right.textContent = `direction ${step.allocation.length}`;
   svg.append(most, right);
