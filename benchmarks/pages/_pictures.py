@@ -42,7 +42,7 @@ def clusters(runs: dict[str, Any]) -> Any:
         axis.scatter(found, places, 34 if label == OURS else 22, color=color, label=label, zorder=2)
     axis.set_yticks(places, [f"{n} *" if is_held_out(n) else n for n in names])
     axis.set_xlabel("NMI, % (* held out)")
-    axis.legend(frameon=False, loc="lower right", fontsize=8)
+    axis.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8)
     axis.spines[["top", "right"]].set_visible(False)
     return figure
 
