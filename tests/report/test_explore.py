@@ -15,6 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import polyfold as pf
 from polyfold.metrics import module_correlation
@@ -165,6 +166,19 @@ def test_more_points_than_asked_for_are_drawn_and_said(model, tmp_path):
     assert [labels["classes"][c] for c in labels["values"]] == [str(v) for v in Y[one["rows"]]]
 
 
+def test_libraries_below_have_one_thread_each_while_a_page_is_made(tmp_path):
+    seen = []
+
+    class Model(PCA):
+        def transform(self, X):
+            seen.extend(library["num_threads"] for library in threadpool_info())
+            return super().transform(X)
+
+    with threadpool_limits(2):
+        explore(Model(2).fit(X), X, path=tmp_path / "p.html")
+    assert set(seen) == {1}
+
+
 def names(chapter):
     return [view["name"] for view in chapter["steps"][0]["views"]]
 
@@ -243,6 +257,23 @@ def test_constant_coordinates_and_far_points_are_drawn(rng):
     packed, beyond = quantised(plane)
     assert beyond == 1
     assert len(np.unique(packed[:500], axis=0)) > 400
+
+
+def test_a_label_that_is_a_column_has_its_name(tmp_path):
+    columns = {"digit": Y, "first": X[:, 2]}
+    (one,) = Page(explore(X[:, 2:4], X, y=Y, columns=columns, path=tmp_path / "p.html")).chapters
+    assert [column["name"] for column in one["columns"]] == ["digit", "first"]
+    assert one["color"] == 0
+
+
+def test_it_is_said_how_many_parts_are_shown(tmp_path):
+    for model, parts, shown in (
+        (pf.ModularKernelPCA(9, 2, rank=40, random_state=0).fit(X), 9, 5),
+        (PCA(30).fit(X), 30, 12),
+        (PCA(7).fit(X), 7, 7),
+    ):
+        (one,) = Page(explore(model, X, path=tmp_path / "p.html", diversities=[])).chapters
+        assert (one["parts"], one["shown"]) == (parts, shown)
 
 
 def test_several_models_make_one_page(model, tmp_path):

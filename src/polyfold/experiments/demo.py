@@ -17,6 +17,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsRegressor
 
 from polyfold import baselines
+from polyfold._running import using_threads
 from polyfold.ensembles import select_diversity
 from polyfold.estimators import (
     BootstrapClustering,
@@ -38,6 +39,7 @@ CLUSTERINGS, ROLL = 200, 1500
 _BYTES = 1_100_000  # of each chapter
 
 
+@using_threads(None)  # one each in the libraries below: theirs would wait for one another by spinning
 def run_demo(output: Path) -> Path:
     """Fit, compare, print the tables and write ``report.html``; return its path."""
     start = time.perf_counter()
@@ -75,7 +77,7 @@ def views_and_slider() -> Chapter:
         X,
         y=y,
         images=digits.images,
-        columns={"set": np.where(np.isin(np.arange(len(X)), test), "test", "train")},
+        columns={"digit": y, "set": np.where(np.isin(np.arange(len(X)), test), "test", "train")},
         diversities=GRID,
         name="Views and slider",
         note=f"Move the slider: at λ = 0 the {M} modules are copies, towards 1 each looks elsewhere, single ones get "
@@ -101,7 +103,8 @@ def clusters() -> Chapter:
         digits.data,
         y=digits.target,
         images=digits.images,
-        columns={"k-means": plain.labels_},
+        columns={"digit": digits.target, "k-means": plain.labels_},
+        views={"pixels, as k-means gets them": PCA(2).fit_transform(digits.data)},
         name="Clusters",
         note="From layer to layer the digits draw together; colour by cluster and by k-means to see which digits "
         "k-means cuts. Neither has seen a label; both are told that there are ten clusters.",
@@ -125,7 +128,7 @@ def axes() -> Chapter:
         ours,
         X,
         y=height,
-        columns={"along the roll": along, "height": height},
+        columns={"height": height, "along the roll": along},
         views={"plain coordinates 0 and 1": plain},
         name="Non-redundant axes",
         note="The data are a rolled sheet with two directions. The plain second coordinate repeats the first, so the "
@@ -163,6 +166,7 @@ def reconstruction() -> Chapter:
         digits.data,
         y=digits.target,
         images=digits.images,
+        columns={"digit": digits.target},
         name="Reconstruction",
         note="Click a digit to see it beside what the modules rebuild of it, and colour by the error. With every part "
         "in place, principal components rebuild better; with half of the parts lost, the modules do. "

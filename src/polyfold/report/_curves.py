@@ -128,6 +128,8 @@ class LossDisplay(Display):
             ax.plot(x, self.loss, "-o" if len(x) < 20 else "-", color=COLORS[0], ms=4, label="loss")
             ax.plot(x, self.bound, "--", color=COLORS[1], label="lower bound")
             ax.set(xlabel=self.name, ylabel="modular loss")
+            if not self.name.endswith("λ"):  # there are no halves of epochs
+                ax.xaxis.get_major_locator().set_params(integer=True)
             ax.legend(frameon=False)
         return self
 

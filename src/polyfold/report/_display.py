@@ -68,6 +68,32 @@ class Display:
         return self.axes_
 
 
+def colors_on(ax: Any) -> list[str]:
+    """Return the colours of classes, legible on the paper of `ax`."""
+    to_hex = import_extra("matplotlib.colors", "plot").to_hex
+    return [to_hex(color) for color in _legible([_rgb(color) for color in COLORS], ax)]
+
+
+def ramp_on(ax: Any) -> Any:
+    """Return the colour map of numbers, legible on the paper of `ax`; what is no number has a colour of its own."""
+    levels = import_extra("matplotlib", "plot").colormaps[RAMP](np.linspace(0, 1, 256))[:, :3]
+    return import_extra("matplotlib.colors", "plot").ListedColormap(_legible(levels, ax)).with_extremes(bad=UNKNOWN)
+
+
+def _legible(colors: Any, ax: Any) -> NDArray:
+    """On dark paper, mix dark colours with white."""
+    colors = np.asarray(colors, dtype=float)
+    brightness = np.array([0.3, 0.59, 0.11])
+    if _rgb(ax.get_facecolor()) @ brightness > 0.5:
+        return colors
+    share = 0.7 * np.maximum(0.5 - colors @ brightness, 0)[:, None]
+    return colors + share * (1 - colors)
+
+
+def _rgb(color: Any) -> NDArray:
+    return np.array(import_extra("matplotlib.colors", "plot").to_rgb(color))
+
+
 def scatter_classes(
     ax: Any, plane: NDArray, y: Any, *, size: float, legend: bool = True, few: int = MOST_CLASSES
 ) -> Any:
@@ -78,13 +104,13 @@ def scatter_classes(
     coded = encode("y", y, few=few)
     if coded["kind"] == "number":
         values = np.array([v if isinstance(v, float) else np.nan for v in coded["values"]])
-        colors = import_extra("matplotlib", "plot").colormaps[RAMP].with_extremes(bad=UNKNOWN)
-        return ax.scatter(*plane.T, c=values, cmap=colors, s=size, alpha=0.8, linewidths=0, plotnonfinite=True)
+        return ax.scatter(*plane.T, c=values, cmap=ramp_on(ax), s=size, alpha=0.8, linewidths=0, plotnonfinite=True)
     codes = np.asarray(coded["values"]) if coded["kind"] == "class" else np.zeros(len(plane), dtype=int)
+    colors = colors_on(ax)
     for i, name in enumerate(coded.get("classes", ["points"])):
         marker = MARKERS[i // len(COLORS) % len(MARKERS)]
         points = plane[codes == i].T
-        ax.scatter(*points, s=size, color=COLORS[i % len(COLORS)], marker=marker, alpha=0.8, linewidths=0, label=name)
+        ax.scatter(*points, s=size, color=colors[i % len(COLORS)], marker=marker, alpha=0.8, linewidths=0, label=name)
     if legend:
         place_legend(ax)
     return None

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
 from polyfold._files import write_file
+from polyfold._running import using_threads
 from polyfold._validation import check_count
 from polyfold.report._columns import apart, as_column, encode, named_columns
 from polyfold.report._document import Arrays, document
@@ -68,7 +69,8 @@ def explore(
     X : {array-like, sparse matrix, data frame} of shape (n, n_features)
         The points to show, as the model's `transform` takes them.
     y : array-like of shape (n,), default=None
-        Classes or numbers to colour by.
+        Classes or numbers to colour by, called by the name of the series, or of the entry of `columns` that is the
+        same array.
     images : array-like of shape (n, height, width) or (n, height, width, 3), default=None
         Pictures of the points, shown as thumbnails.
     columns : data frame or mapping of str to array-like of shape (n,), default=None
@@ -115,6 +117,7 @@ def explore(
     return write_page([one], path, title=title or one.content["name"])
 
 
+@using_threads(None)  # one each in the libraries below: theirs would wait for one another by spinning
 def chapter(
     model: Any,
     X: Any,
@@ -178,6 +181,7 @@ def chapter(
         "total": total,
         "start": start,
         "parts": steps[0].views.count,
+        "shown": steps[0].views.shown,
         "kind": steps[0].views.kind,
         "parameters": _parameters(model),
     }
@@ -209,9 +213,9 @@ class _Points:
 
     def __init__(self, X: Any, y: Any, images: Any, columns: Any, views: Any, rows: NDArray, model: Any):
         total, self.n, self.rows = _num_samples(X), len(rows), rows
-        given, label = named_columns(columns, X, total), getattr(y, "name", None)
-        # A column of the table that is the label as well is shown once.
-        self.columns = [(name, values[rows]) for name, values in given if label is None or name != label]
+        given = named_columns(columns, X, total)
+        self.label, given = _told_apart(y, given)
+        self.columns = [(name, values[rows]) for name, values in given]
         self.colored, self.classes = False, None
         points = _safe_indexing(X, rows) if self.n < total else X
         if hasattr(model, "labels_") and hasattr(model, "predict"):
@@ -242,8 +246,7 @@ class _Points:
         labels = as_column(y)
         if labels.shape != (total,):
             raise ValueError(f"y must have {total} values, one for each row of X, got shape {labels.shape}.")
-        name = getattr(y, "name", None)
-        self._color_by("label" if name is None else name, labels[self.rows])
+        self._color_by(self.label, labels[self.rows])
         coded = encode("y", self.columns[0][1])
         if coded["kind"] == "class":
             self.classes = np.array(coded["values"])
@@ -256,6 +259,15 @@ class _Points:
         error = np.sqrt(np.mean((rebuilt - np.asarray(X)) ** 2, axis=1))
         self.columns.append(("reconstruction error", error))
         self.sheets["rebuilt"] = sheet(as_images(rebuilt.reshape(pictures.shape), self.n, like=pictures))
+
+
+def _told_apart(y: Any, columns: list[tuple[Any, NDArray]]) -> tuple[Any, list[tuple[Any, NDArray]]]:
+    """Return the name of the label, and the columns without the one that is the label: it is shown once."""
+    label = getattr(y, "name", None)
+    if label is None:
+        label = next((name for name, values in columns if values is y), "label")
+        return label, [column for column in columns if column[1] is not y]
+    return label, [column for column in columns if column[0] != label]
 
 
 def _extra_view(name: str, Z: Any, total: int, rows: NDArray) -> View:

@@ -1,5 +1,6 @@
 """Where a classifier of points in the plane changes its mind."""
 
+from itertools import cycle, islice
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_X_y
 
 from polyfold._validation import check_count
-from polyfold.report._display import COLORS, Display, drawing, point_size, scatter_classes
+from polyfold.report._display import Display, colors_on, drawing, point_size, scatter_classes
 
 
 class DecisionRegionDisplay(Display):
@@ -87,10 +88,10 @@ class DecisionRegionDisplay(Display):
     def plot(self, ax: Any = None, *, theme: str | None = None) -> Self:
         """Draw on `ax`, or on a new figure, in the colours of `theme`."""
         response, count = np.asarray(self.response), len(np.unique(np.asarray(self.y)))
-        colors = [COLORS[i % len(COLORS)] for i in range(count)]
         levels = np.arange(count + 1) - 0.5
         with drawing(theme) as plt:
             ax = self._axes(plt, ax)
+            colors = list(islice(cycle(colors_on(ax)), count))
             ax.contourf(*self.sides, response, levels=levels, colors=colors, alpha=0.22)
             if count > 1:
                 ax.contour(*self.sides, response, levels=levels[1:-1], colors="0.5", linewidths=1)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyfold._validation import check_count
 from polyfold.report._columns import encode
-from polyfold.report._display import COLORS, Display, drawing, place_legend, point_size, scatter_classes
+from polyfold.report._display import Display, colors_on, drawing, place_legend, point_size, scatter_classes
 from polyfold.report._images import as_images
 from polyfold.report._views import _as_rows, _two_columns, unwrap, views_of
 
@@ -208,11 +208,11 @@ def _thumbnails(ax: Any, Z: NDArray, images: NDArray, most: int) -> None:
 def _densities(ax: Any, values: NDArray, y: ArrayLike | None) -> None:
     coded = encode("y", np.zeros(len(values), dtype=int) if y is None else y)
     codes = np.array(coded["values"] if coded["kind"] == "class" else [0] * len(values))
-    grid = np.linspace(values.min(), values.max(), 200)
+    grid, colors = np.linspace(values.min(), values.max(), 200), colors_on(ax)
     for i, name in enumerate(coded.get("classes", ["points"])):
         density = _density(values[codes == i], grid) * np.mean(codes == i)
-        ax.fill_between(grid, density, color=COLORS[i % len(COLORS)], alpha=0.3, lw=0)
-        ax.plot(grid, density, color=COLORS[i % len(COLORS)], label=name)
+        ax.fill_between(grid, density, color=colors[i % len(colors)], alpha=0.3, lw=0)
+        ax.plot(grid, density, color=colors[i % len(colors)], label=name)
     place_legend(ax)
 
 

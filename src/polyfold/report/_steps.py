@@ -80,7 +80,8 @@ def with_neighbors(step: Step, k: int) -> Step:
 
 def quantised(plane: NDArray) -> tuple[NDArray, int]:
     """Return points of the plane on a grid of 4096 × 4096, packed in three bytes each, and how many are clipped."""
-    centred = plane - np.median(plane, axis=0)
+    low, high = np.quantile(plane, [0.01, 0.99], axis=0)
+    centred = plane - (low + high) / 2
     reach = np.abs(centred).max(axis=1)
     edge = min(float(reach.max()), _FAR * float(np.quantile(reach, 0.99)) or float(reach.max())) or 1.0
     beyond = int(np.sum(reach > edge * (1 + 1e-9)))

@@ -116,6 +116,8 @@ class RetrievalDisplay(Display):
                     hit = c > 0 and self.truth is not None and i in np.asarray(self.truth)[q]
                     _tile(line[c], tiles[i], COLORS[2] if hit else None, 2.4 if hit else 0.6)
                 line[0].set_ylabel(method, rotation=0, ha="right", va="center")
+            axes[0, 0].set_title("query")
+            axes[0, 1].set_title("found")
         return self
 
 

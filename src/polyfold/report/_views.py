@@ -34,8 +34,9 @@ class Views:
     kind: str  # "modules", "layers" or "coordinates"
     views: Sequence[View]
     whole: NDArray  # (n, h)
-    count: int  # how many there are, shown or not
+    count: int  # how many parts there are, shown or not
     modules: NDArray | None = None  # (M, n, H), all of them
+    shown: int = 0  # how many of the parts have a view
 
 
 def unwrap(model: Any, X: Any) -> tuple[Any, Any]:
@@ -63,7 +64,7 @@ def views_of(model: Any, X: Any, *, most: int = 6) -> Views:
     if getattr(model, "n_modules", 0) != 1 and hasattr(model, "transform_modules"):
         return _of_modules(np.asarray(model.transform_modules(X)), most)
     if hasattr(model, "at_layer"):
-        return _of_layers(model, X, most)
+        return _of_layers(model, X, most, _is_training_data(model, X))
     if hasattr(getattr(model, "network_", None), "at_layer"):
         return _above_layers(model, X, most)
     return _of_coordinates(_coordinates(model, X), most)
@@ -99,27 +100,27 @@ def _of_modules(modules: NDArray, most: int) -> Views:
     whole = modules.transpose(1, 0, 2).reshape(modules.shape[1], -1)
     views = [View("all modules", whole, plane_of(whole))]
     views += [View(f"module {m}", modules[m], special_plane(modules, m)) for m in range(len(modules))[: most - 1]]
-    return Views("modules", views, whole, len(modules), modules)
+    return Views("modules", views, whole, len(modules), modules, shown=len(views) - 1)
 
 
-def _of_layers(network: Any, X: Any, most: int) -> Views:
+def _of_layers(network: Any, X: Any, most: int, trained: bool) -> Views:
     count = len(network.layer_sizes_)
     shown = np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(int))
-    trained = _is_training_data(network, X)
     views = []
     for layer in shown:
         part = network.at_layer(int(layer))
         Z = np.asarray(part.embedding_ if trained else part.transform(X), dtype=np.float64)
         views.append(View(f"layer {layer + 1} ({network.layer_sizes_[layer]} centres)", Z, _two_columns(Z)))
-    return Views("layers", views, views[-1].rows, count)
+    return Views("layers", views, views[-1].rows, count, shown=len(views))
 
 
 def _above_layers(model: Any, X: Any, most: int) -> Views:
     """Return what a clusterer on a network reads, or the map, then the layers below."""
+    trained = _is_training_data(model.network_, X)
     if not hasattr(model, "embedding_"):  # a graph of neighbours
-        return _of_layers(model.network_, X, most)
-    below = _of_layers(model.network_, X, max(1, most - 1))
-    read = _coordinates(model, X)
+        return _of_layers(model.network_, X, most, trained)
+    below = _of_layers(model.network_, X, max(1, most - 1), trained)
+    read = _as_rows(model.embedding_, _num_samples(X)) if trained else _coordinates(model, X)
     name = "what is clustered" if hasattr(model, "labels_") else "the map"
     top = View(name, read, plane_of(read) if read.shape[1] > 2 else _two_columns(read))
     return replace(below, views=[top, *below.views], whole=read)
@@ -133,7 +134,7 @@ def _of_coordinates(Z: NDArray, most: int) -> Views:
         rows = Z[:, i : i + 2]
         name = f"coordinates {i} and {i + 1}" if rows.shape[1] == 2 else "coordinate 0"
         views.append(View(name, rows, _two_columns(rows)))
-    return Views("coordinates", views, Z, c)
+    return Views("coordinates", views, Z, c, shown=min(c, starts[-1] + 2))
 
 
 def _coordinates(model: Any, X: Any) -> NDArray:

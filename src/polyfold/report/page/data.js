@@ -44,7 +44,7 @@ const UNKNOWN = "#e20134"; // of points whose number is missing or infinite
 function coloring(column) {
   if (!column || column.kind === "text") return { values: null, colors: [PLAIN], type: "categorical" };
   if (column.kind === "class") {
-    const colors = column.classes.map((_, i) => classColor(i));
+    const colors = column.classes.map((_, i) => legible(classColor(i)));
     return { values: column.values, colors: colors.length > 1 ? colors : [colors[0], colors[0]], type: "categorical" };
   }
   const known = column.values.filter(Number.isFinite);
@@ -53,26 +53,41 @@ function coloring(column) {
   // The first of 64 colours is that of what is unknown; half a step keeps rounding away from it.
   const place = (v) => (1.5 + 61.5 * (high === low ? 0 : (v - low) / (high - low))) / 63;
   const values = column.values.map((v) => (Number.isFinite(v) ? place(v) : 0));
-  return { values, colors: [UNKNOWN, ...ramp(63)], type: "continuous", low, high, unknown: known.length < values.length };
+  return { values, colors: [UNKNOWN, ...ramp(63).map(legible)], type: "continuous", low, high, unknown: known.length < values.length };
 }
 
 // Beyond twelve classes colours come again darker, then lighter, then darker still.
 function classColor(i) {
   const [towards, share] = [[0, 0], [0, 0.45], [255, 0.5], [0, 0.7]][Math.floor(i / COLORS.length) % 4];
-  const parts = [1, 3, 5].map((k) => parseInt(COLORS[i % COLORS.length].slice(k, k + 2), 16));
-  return hex(parts.map((v) => Math.round(v + share * (towards - v))));
+  return mixed(COLORS[i % COLORS.length], towards, share);
 }
 
-function hex(parts) {
-  return "#" + parts.map((v) => v.toString(16).padStart(2, "0")).join("");
+// On dark paper dark colours are brought up to half the brightness of white.
+function legible(color) {
+  const isDark = document.documentElement.dataset.theme === "dark";
+  const [r, g, b] = parts(color);
+  const lack = 0.5 - (0.3 * r + 0.59 * g + 0.11 * b) / 255;
+  return isDark && lack > 0 ? mixed(color, 255, 0.7 * lack) : color;
+}
+
+function mixed(color, towards, share) {
+  return hex(parts(color).map((v) => v + share * (towards - v)));
+}
+
+function parts(color) {
+  return [1, 3, 5].map((k) => parseInt(color.slice(k, k + 2), 16));
+}
+
+function hex(levels) {
+  return "#" + levels.map((v) => Math.round(v).toString(16).padStart(2, "0")).join("");
 }
 
 function ramp(count) {
-  const parts = RAMP.map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));
+  const known = RAMP.map(parts);
   return Array.from({ length: count }, (_, i) => {
-    const at = (i / (count - 1)) * (parts.length - 1);
-    const k = Math.min(Math.floor(at), parts.length - 2);
-    return hex(parts[k].map((v, j) => Math.round(v + (at - k) * (parts[k + 1][j] - v))));
+    const at = (i / (count - 1)) * (known.length - 1);
+    const k = Math.min(Math.floor(at), known.length - 2);
+    return hex(known[k].map((v, j) => v + (at - k) * (known[k + 1][j] - v)));
   });
 }
 

@@ -61,7 +61,7 @@ function barRow(name, value, share, color) {
 
 function showBars(title, root, chapter, step) {
   title.textContent = step.bars.title[0].toUpperCase() + step.bars.title.slice(1);
-  const named = chapter.kind === "layers" ? step.views.map((view) => view.name) : null;
+  const named = chapter.kind === "layers" ? step.views.map((view) => view.name.replace(/ \(.*/, "")) : null;
   const rows = step.bars.values.map((v, i) => barRow(named ? named[i] : `${PARTS[chapter.kind]} ${i}`, v.toFixed(2), v));
   root.replaceChildren(...rows);
 }
@@ -72,7 +72,9 @@ function showLegend(root, column, { colors, type, low, high, unknown }, onClass)
   if (type === "continuous") {
     const strip = element("span", { className: "ramp" });
     strip.style.background = `linear-gradient(90deg, ${colors.slice(1).join(",")})`;
-    root.replaceChildren(`${column.name} ${NUMBER.format(low)}`, strip, NUMBER.format(high));
+    const step = 10 ** Math.floor(Math.log10((high - low) / 100 || 1)); // two digits of the range say enough
+    const [first, last] = [low, high].map((v) => NUMBER.format(step * Math.round(v / step)));
+    root.replaceChildren(`${column.name} ${first}`, strip, last);
     if (unknown) root.append(swatch(colors[0]), "missing or infinite");
     return;
   }
@@ -164,7 +166,7 @@ function showNeighbors(root, data, chapter, step, focus, column, colors, onPoint
 
 function pictures(chapter, i) {
   const pair = element("div", { className: "pair" });
-  for (const [kind, name] of [["images", "data"], ["rebuilt", "rebuilt by all modules"]]) {
+  for (const [kind, name] of [["images", chapter.rebuilt ? "data" : ""], ["rebuilt", "rebuilt by all modules"]]) {
     if (chapter[kind]) pair.append(element("span", {}, thumbnail(chapter[kind], kind, i, 84), name));
   }
   return pair;

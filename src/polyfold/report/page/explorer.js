@@ -73,8 +73,7 @@ class Explorer {
   introduce() {
     const { chapter } = this;
     const shown = chapter.total > chapter.n ? `${chapter.n} of ${chapter.total} points, drawn at random.` : `${chapter.n} points.`;
-    const hidden = chapter.kind !== "coordinates" && chapter.parts + (chapter.kind === "modules") > chapter.steps[0].views.length;
-    const some = hidden ? ` Views of some of ${chapter.parts} ${chapter.kind}.` : "";
+    const some = chapter.shown < chapter.parts ? ` ${chapter.shown} of ${chapter.parts} ${chapter.kind} are shown.` : "";
     get("note").textContent = `${chapter.note} ${shown}${some}`.trim();
     get("comparison").replaceChildren(...(chapter.table.length ? [table(chapter.table)] : []));
     const rules = ["images", "rebuilt"].filter((kind) => chapter[kind]).map((kind) => `.thumb.${kind}{background-image:url(${chapter[kind].url})}`);
