@@ -299,3 +299,16 @@ def test_ctrl_c_in_a_process_leaves_no_file(tmp_path):
         running.kill()
     assert running.returncode in (130, -signal.SIGINT)  # until our own code runs, Python ends by the signal
     assert os.listdir(tmp_path) == ["large.npy"]
+
+
+def test_without_a_size_no_more_coordinates_than_columns_come_out(call):
+    def size(text):
+        figures = call(f"fit {text} -o m.polyfold --json")
+        return figures["modules"], figures["coordinates"]
+
+    assert size(":digits.npy") == (15, 60)
+    assert size(":digits.npy --columns 20-27") == (4, 8)
+    assert size(":iris.csv --columns species,site") == (2, 4)
+    assert size(":digits.npy --set n_modules=3") == (3, 60)
+    about = call("info m.polyfold --json")
+    assert (about["columns"], about["coordinates"]) == (64, 60)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 pytest.importorskip("click")
@@ -18,8 +19,6 @@ def test_parameters_are_called_by_their_options(refused):
 
 
 def test_a_guess_is_told_without_attributes(call, rng):
-    import numpy as np
-
     np.save("noise.npy", rng.standard_normal((60, 4)))
     call("cluster noise.npy --set n_init=1 --set network__n_clusterings=20 -o g.npy")
     assert "note: -n/--clusters auto found" in call.notes

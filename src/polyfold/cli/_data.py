@@ -50,19 +50,16 @@ def open_features(path: str, picked: Picked) -> Source:
 
 def named_columns(option: str, wanted: Sequence[str], names: Sequence[str], path: Any) -> list[str]:
     """Return the columns that are meant, each once: by their names, or by ranges of numbers such as 0-9."""
-    found: dict[str, None] = {}
+    known, found = set(names), {}
     for part in wanted:
         first, sign, last = part.partition("-")
-        if part not in names and sign and first.isdigit() and last.isdigit():
-            if int(first) > int(last):
-                raise ValueError(f"{option} must have ranges from the lower to the higher number, got {part!r}.")
-            ends = [first, last]
-            between = map(str, range(int(first), int(last) + 1))
-        else:
-            ends, between = [part], iter([part])
-        if unknown := [name for name in ends if name not in names]:
-            raise ValueError(f"{option} must name columns of {path}, got {unknown[0]!r}; it has {some(names)}.")
-        found |= dict.fromkeys(between)
+        is_range = part not in known and sign and first.isdigit() and last.isdigit()
+        if is_range and int(first) > int(last):
+            raise ValueError(f"{option} must have ranges from the lower to the higher number, got {part!r}.")
+        for name in map(str, range(int(first), int(last) + 1)) if is_range else [part]:
+            if name not in known:
+                raise ValueError(f"{option} must name columns of {path}, got {name!r}; it has {some(names)}.")
+            found[name] = True
     return list(found)
 
 
