@@ -312,3 +312,14 @@ def test_without_a_size_no_more_coordinates_than_columns_come_out(call):
     assert size(":digits.npy --set n_modules=3") == (3, 60)
     about = call("info m.polyfold --json")
     assert (about["columns"], about["coordinates"]) == (64, 60)
+
+
+def test_a_search_is_exact_and_the_same_in_parts(call, shared, monkeypatch):
+    call("search :digits.polyfold :digits.npy -k 4 -o whole.npz")
+    monkeypatch.setattr("polyfold.cli._searching.QUERIES", 50)
+    call("search :digits.polyfold :digits.npy -k 4 -o parts.npz")
+    Z = pf.load(shared / "digits.polyfold").transform(np.load(shared / "digits.npy"))
+    distances = np.linalg.norm(Z[:, None] - Z, axis=2)
+    expected = np.sort(distances + np.diag(np.full(len(Z), np.inf)), axis=1)[:, :4] / np.sqrt(3)
+    for name in ("whole.npz", "parts.npz"):
+        np.testing.assert_allclose(np.load(name)["distances"], expected, rtol=1e-4, atol=1e-6)

@@ -1,8 +1,5 @@
 """Messages speak of options, and of nothing that only Python shows."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -25,16 +22,10 @@ def test_a_guess_is_told_without_attributes(call, rng):
     assert "_scores_" not in call.notes
 
 
-def test_the_package_runs_as_a_module():
-    words = [sys.executable, "-m", "polyfold"]
-    assert (
-        "polyfold, version" in subprocess.run([*words, "--version"], capture_output=True, text=True, check=True).stdout
-    )
-    assert subprocess.run([*words, "wings"], capture_output=True, check=False).returncode == 2
-
-
-def test_closed_streams_are_no_error(shared, tmp_path):
-    """As of programs without a console."""
-    words = f"{sys.executable} -m polyfold transform {shared}/digits.polyfold {shared}/digits.npy -o z.npy --json"
-    assert subprocess.run(f"{words} >&- 2>&-", shell=True, cwd=tmp_path, check=False).returncode == 0
-    assert subprocess.run(f"{words} --drop 99 >&- 2>&-", shell=True, cwd=tmp_path, check=False).returncode == 2
+def test_closed_streams_are_no_error(run, shared, tmp_path, monkeypatch):
+    """As in programs without a console."""
+    words = ["transform", str(shared / "digits.polyfold"), str(shared / "digits.npy"), "-o", str(tmp_path / "z.npy")]
+    monkeypatch.setattr("sys.stdout", None)
+    monkeypatch.setattr("sys.stderr", None)
+    assert run([*words, "--json"]) == 0
+    assert run([*words, "--drop", "99"]) == 2

@@ -126,6 +126,11 @@ def last_step(model: Any) -> Any:
     return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
+def n_modules(estimator: Any) -> int:
+    """Return the number of modules of a fitted estimator, 0 if it has none."""
+    return estimator._module_shape[0] if hasattr(estimator, "transform_modules") else 0
+
+
 def before_last(model: Any, rows: Any) -> Any:
     """Return rows as the estimator itself sees them."""
     return model[:-1].transform(rows) if isinstance(model, Pipeline) and len(model.steps) > 1 else rows

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from polyfold.cli._config import Setup
-from polyfold.cli._data import Picked, available_memory, block_rows, last_step, named_columns, open_features
+from polyfold.cli._data import Picked, available_memory, block_rows, last_step, n_modules, named_columns, open_features
 from polyfold.cli._prepare import as_prepared, preparation, text_columns
 from polyfold.cli._sources import Source
 from polyfold.cli._targets import check_length, find_target, read_target
@@ -101,7 +101,7 @@ def _as_array(rows: Any) -> Any:
 def summary(model: Any) -> dict[str, Any]:
     """Return what a fitted model says about itself in numbers."""
     estimator = last_step(model)
-    size = {"modules": estimator.n_modules} if hasattr(estimator, "n_modules") else {}
+    size = {"modules": n_modules(estimator)} if n_modules(estimator) else {}
     if hasattr(model, "transform"):
         size["coordinates"] = len(model.get_feature_names_out())
     names = ("loss_", "loss_bound_", "loss_gap_", "n_clusters_", "layer_sizes_", "fidelity_", "redundancy_")
