@@ -29,3 +29,12 @@ def test_closed_streams_are_no_error(run, shared, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stderr", None)
     assert run([*words, "--json"]) == 0
     assert run([*words, "--drop", "99"]) == 2
+
+
+def test_columns_of_different_units_are_to_be_scaled_by_an_option(call, rng):
+    np.save("units.npy", rng.standard_normal((60, 6)) * [1, 1, 1, 1, 1, 1e5])
+    quick = "--set n_init=1 --set network__n_clusterings=20"
+    call(f"cluster units.npy -n 2 {quick} -o g.npy")
+    assert "use --prepare scale" in call.notes
+    call(f"cluster units.npy -n 2 {quick} --prepare scale -o g.npy")
+    assert "scale" not in call.notes
