@@ -24,7 +24,8 @@ CLUSTERS = """## Clusters
 
 What is given to all methods alike: the rows as they are stored, at most 5,000 of them (drawn once, classes in
 proportion), text as tf-idf, and the number of classes. Tables whose columns have different units come twice: as stored
-and with columns of unit variance (*scaled*). Mean of the seeds that were run, three at most; NMI is over the geometric mean of the entropies.
+and with columns of unit variance (*scaled*). Mean of the seeds that were run, three at most; NMI is over the geometric
+mean of the entropies.
 
 k-means: best of ten runs. PCA: 50 components. LSA: 100, rows of unit length, for text. UMAP: 10 components,
 `min_dist=0`, 15 neighbours, cosine for text. HDBSCAN on it: clusters of at least a hundredth of the rows; it is not

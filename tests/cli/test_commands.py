@@ -311,3 +311,27 @@ def test_reproduce_lists_runs_and_refuses(run, tmp_path, capsys):
     found = json.loads((tmp_path / "mbm-figure1.fast.json").read_text())
     assert found["seeds"] == [3, 4, 5]
     assert "(paper / ours / difference)" in capsys.readouterr().out
+
+
+def test_without_a_size_no_more_coordinates_than_columns_come_out(call):
+    def size(text):
+        figures = call(f"fit {text} -o m.polyfold --json")
+        return figures["modules"], figures["coordinates"]
+
+    assert size(":digits.npy") == (15, 60)
+    assert size(":digits.npy --columns 20-27") == (4, 8)
+    assert size(":iris.csv --columns species,site") == (2, 4)
+    assert size(":digits.npy --set n_modules=3") == (3, 60)
+    about = call("info m.polyfold --json")
+    assert (about["columns"], about["coordinates"]) == (64, 60)
+
+
+def test_a_search_is_exact_and_the_same_in_parts(call, shared, monkeypatch):
+    call("search :digits.polyfold :digits.npy -k 4 -o whole.npz")
+    monkeypatch.setattr("polyfold.cli._searching.QUERIES", 50)
+    call("search :digits.polyfold :digits.npy -k 4 -o parts.npz")
+    Z = pf.load(shared / "digits.polyfold").transform(np.load(shared / "digits.npy"))
+    distances = np.linalg.norm(Z[:, None] - Z, axis=2)
+    expected = np.sort(distances + np.diag(np.full(len(Z), np.inf)), axis=1)[:, :4] / np.sqrt(3)
+    for name in ("whole.npz", "parts.npz"):
+        np.testing.assert_allclose(np.load(name)["distances"], expected, rtol=1e-4, atol=1e-6)

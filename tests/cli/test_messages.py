@@ -1,8 +1,6 @@
 """Messages speak of options, and of nothing that only Python shows."""
 
-import subprocess
-import sys
-
+import numpy as np
 import pytest
 
 pytest.importorskip("click")
@@ -18,27 +16,19 @@ def test_parameters_are_called_by_their_options(refused):
 
 
 def test_a_guess_is_told_without_attributes(call, rng):
-    import numpy as np
-
     np.save("noise.npy", rng.standard_normal((60, 4)))
     call("cluster noise.npy --set n_init=1 --set network__n_clusterings=20 -o g.npy")
     assert "note: -n/--clusters auto found" in call.notes
     assert "_scores_" not in call.notes
 
 
-def test_the_package_runs_as_a_module():
-    words = [sys.executable, "-m", "polyfold"]
-    assert (
-        "polyfold, version" in subprocess.run([*words, "--version"], capture_output=True, text=True, check=True).stdout
-    )
-    assert subprocess.run([*words, "wings"], capture_output=True, check=False).returncode == 2
-
-
-def test_closed_streams_are_no_error(shared, tmp_path):
-    """As of programs without a console."""
-    words = f"{sys.executable} -m polyfold transform {shared}/digits.polyfold {shared}/digits.npy -o z.npy --json"
-    assert subprocess.run(f"{words} >&- 2>&-", shell=True, cwd=tmp_path, check=False).returncode == 0
-    assert subprocess.run(f"{words} --drop 99 >&- 2>&-", shell=True, cwd=tmp_path, check=False).returncode == 2
+def test_closed_streams_are_no_error(run, shared, tmp_path, monkeypatch):
+    """As in programs without a console."""
+    words = ["transform", str(shared / "digits.polyfold"), str(shared / "digits.npy"), "-o", str(tmp_path / "z.npy")]
+    monkeypatch.setattr("sys.stdout", None)
+    monkeypatch.setattr("sys.stderr", None)
+    assert run([*words, "--json"]) == 0
+    assert run([*words, "--drop", "99"]) == 2
 
 
 @pytest.mark.parametrize("command", [["fit"], ["cluster", "-n", "3"], ["map"]])
@@ -65,3 +55,12 @@ def test_a_model_that_is_not_there_has_a_neighbour(run, shared, tmp_path, capsys
     call = ["fit", str(shared / "iris.csv"), "--model", "ModularKPCA", "-o", str(tmp_path / "a.polyfold")]
     assert run(call) == 2
     assert "such as ModularKernelPCA," in capsys.readouterr().err
+
+
+def test_columns_of_different_units_are_to_be_scaled_by_an_option(call, rng):
+    np.save("units.npy", rng.standard_normal((60, 6)) * [1, 1, 1, 1, 1, 1e5])
+    quick = "--set n_init=1 --set network__n_clusterings=20"
+    call(f"cluster units.npy -n 2 {quick} -o g.npy")
+    assert "use --prepare scale" in call.notes
+    call(f"cluster units.npy -n 2 {quick} --prepare scale -o g.npy")
+    assert "scale" not in call.notes

@@ -1,5 +1,6 @@
 """Names of files, columns and classes: any of them, printed as they are."""
 
+import numpy as np
 import pytest
 
 pd = pytest.importorskip("pandas")
@@ -45,14 +46,14 @@ def test_exact_names_win_over_ranges(call, refused, strange):
     call(f"fit [b]odd.csv --drop 2019-2021 {SMALL} -o m.polyfold")
     assert "2019-2021" not in call("info m.polyfold --json")["columns"]
     call(f"fit [b]odd.csv --categorical 2019-2021 {SMALL} -o m.polyfold")
-    refused("fit [b]odd.csv --columns 7-8 -o n.polyfold", "--columns must name columns")
+    refused("fit [b]odd.csv --columns 7-8 -o n.polyfold", "--columns must name columns of [b]odd.csv, got '8'")
     refused("fit [b]odd.csv --categorical 0-3 -o n.polyfold", "--categorical must name columns")
 
 
 def test_ranges_run_upwards_and_within_the_columns(refused):
     refused("fit :digits.npy --columns 9-0 -o m.polyfold", "from the lower to the higher number, got '9-0'")
     refused("fit :digits.npy --drop 9-0 -o m.polyfold", "--drop must have ranges")
-    refused("fit :digits.npy --columns 0-999999999999 -o m.polyfold", "got '999999999999'")
+    refused("fit :digits.npy --columns 0-999999999999 -o m.polyfold", "got '64'")
 
 
 @pytest.mark.parametrize(
@@ -82,3 +83,13 @@ def test_places_are_checked_before_the_work(refused, monkeypatch, text):
 def test_models_do_not_go_to_files_of_data(refused):
     refused("cluster :digits.npy -o g.npy --save c.npy", "--save must not name a file of data")
     refused("fit :digits.npy -o .", "--output must be a file")
+
+
+def test_classes_of_any_name_and_numbers_can_be_drawn(tmp_path, rng):
+    pytest.importorskip("matplotlib")
+    from polyfold.cli._writers import draw
+
+    Z = rng.standard_normal((60, 2))
+    for number, y in enumerate((None, np.array(["$x", "a$b_$", "[/]"] * 20), np.arange(60) / 7, np.arange(60) % 20)):
+        draw(tmp_path / f"{number}.png", Z, y)
+    assert len(list(tmp_path.iterdir())) == 4

@@ -134,3 +134,19 @@ def test_tables_and_arrays_fit_each_others_models(call, shared):
     call("transform t.polyfold digits.csv -o z.npy")
     call("transform t.polyfold :digits.npy -o plain.npy")
     np.testing.assert_allclose(np.load("z.npy"), np.load("plain.npy"), atol=1e-12)
+
+
+def test_the_index_of_a_parquet_file_is_no_column(call):
+    pytest.importorskip("pyarrow")
+    table("train.csv", CODES * 5)
+    pd.read_csv("train.csv", dtype={"code": str})[::-1].to_parquet("train.parquet")
+    call(f"fit train.parquet {SMALL} -o m.polyfold")
+    assert call("info m.polyfold --json")["columns"] == ["x", "z", "code"]
+    assert call("transform m.polyfold train.csv -o z.npy --json")["rows"] == 20
+    assert call.notes == ""
+
+
+def test_gaps_among_targets_matter_to_those_who_learn_from_them(call, refused):
+    table("train.csv", CODES * 5, cls=["a", None, "b", "a"] * 5)
+    call(f"fit train.csv --target cls {SMALL} -o m.polyfold")
+    refused("fit train.csv --target cls --model ModularClassifier -o c.polyfold", "got 5 missing ones")

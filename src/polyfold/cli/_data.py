@@ -1,6 +1,5 @@
 """What a command reads: rows with the columns picked, and rows as a stored model wants them."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,37 +40,25 @@ def open_features(path: str, picked: Picked) -> Source:
     names = source.names or tuple(map(str, range(source.n_columns)))
     wanted = named_columns("--columns", picked.columns, names, path) or names
     left_out = set(named_columns("--drop", picked.drop, names, path))
-    if picked.target:
-        check_target(source, picked.target)
-        left_out.add(picked.target)
+    left_out |= {picked.target} if source.names and picked.target else set()
     chosen = [name for name in wanted if name not in left_out]
     if not chosen:
         raise ValueError(f"no column of {path} is left; pick some by --columns, or drop fewer.")
     return source if chosen == list(names) else source.with_columns(chosen)
 
 
-def check_target(source: Source, target: str) -> None:
-    """Refuse a target that is no column, no array and no file: it would be a feature, or nothing at all."""
-    there = source.names or tuple(source.labels or ())
-    if target not in there and not os.path.exists(target):
-        raise ValueError(f"--target must be a file, or one of {some(there)} of {source.path}, got {target!r}.")
-
-
 def named_columns(option: str, wanted: Sequence[str], names: Sequence[str], path: Any) -> list[str]:
     """Return the columns that are meant, each once: by their names, or by ranges of numbers such as 0-9."""
-    found: dict[str, None] = {}
+    known, found = set(names), {}
     for part in wanted:
         first, sign, last = part.partition("-")
-        if part not in names and sign and first.isdigit() and last.isdigit():
-            if int(first) > int(last):
-                raise ValueError(f"{option} must have ranges from the lower to the higher number, got {part!r}.")
-            ends = [first, last]
-            between = map(str, range(int(first), int(last) + 1))
-        else:
-            ends, between = [part], iter([part])
-        if unknown := [name for name in ends if name not in names]:
-            raise ValueError(f"{option} must name columns of {path}, got {unknown[0]!r}; it has {some(names)}.")
-        found |= dict.fromkeys(between)
+        is_range = part not in known and sign and first.isdigit() and last.isdigit()
+        if is_range and int(first) > int(last):
+            raise ValueError(f"{option} must have ranges from the lower to the higher number, got {part!r}.")
+        for name in map(str, range(int(first), int(last) + 1)) if is_range else [part]:
+            if name not in known:
+                raise ValueError(f"{option} must name columns of {path}, got {name!r}; it has {some(names)}.")
+            found[name] = True
     return list(found)
 
 
@@ -136,6 +123,11 @@ def available_memory() -> float:
 def last_step(model: Any) -> Any:
     """Return the estimator itself, behind its preparation."""
     return model.steps[-1][1] if isinstance(model, Pipeline) else model
+
+
+def n_modules(estimator: Any) -> int:
+    """Return the number of modules of a fitted estimator, 0 if it has none."""
+    return estimator._module_shape[0] if hasattr(estimator, "transform_modules") else 0
 
 
 def before_last(model: Any, rows: Any) -> Any:

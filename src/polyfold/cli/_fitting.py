@@ -11,10 +11,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from polyfold.cli._config import Setup
-from polyfold.cli._data import available_memory, block_rows, last_step, named_columns, open_features
+from polyfold.cli._data import Picked, available_memory, block_rows, last_step, n_modules, named_columns, open_features
 from polyfold.cli._prepare import as_prepared, preparation, text_columns
 from polyfold.cli._sources import Source
-from polyfold.cli._targets import check_length, read_target
+from polyfold.cli._targets import check_length, find_target, read_target
 from polyfold.cli._terminal import Terminal
 from polyfold.cli._unseen import Unseen
 from polyfold.cli._values import make_estimator
@@ -27,7 +27,7 @@ def fit_model(data: str, name: str, setup: Setup, stream: bool | None, terminal:
     """Return a fitted model, with its preparation before it where there is one."""
     source = open_features(data, setup.picked)
     estimator = make_estimator(name, {**_size(name, source, setup.parameters), **setup.parameters}, setup.seed)
-    y = read_target(data, setup.picked) if is_classifier(estimator) or is_regressor(estimator) else None
+    y = _target(data, setup.picked, estimator)
     if y is None and get_tags(estimator).target_tags.required:
         raise ValueError(f"{name} needs --target: the column, array or file that holds the targets.")
     if setup.categorical and source.names is None:
@@ -39,6 +39,15 @@ def fit_model(data: str, name: str, setup: Setup, stream: bool | None, terminal:
     if stream:
         return _in_blocks(source, estimator, setup.prepare, categorical, terminal)
     return _at_once(source, estimator, y, setup.prepare, categorical, terminal)
+
+
+def _target(data: str, picked: Picked, estimator: Any) -> np.ndarray | None:
+    """Return targets to learn from; to other models they are a column to leave out, but it must be there."""
+    if is_classifier(estimator) or is_regressor(estimator):
+        return read_target(data, picked)
+    if picked.target is not None:
+        find_target(data, picked)
+    return None
 
 
 def _size(name: str, source: Source, parameters: Mapping[str, Any]) -> dict[str, int]:
@@ -92,7 +101,7 @@ def _as_array(rows: Any) -> Any:
 def summary(model: Any) -> dict[str, Any]:
     """Return what a fitted model says about itself in numbers."""
     estimator = last_step(model)
-    size = {"modules": estimator.n_modules} if hasattr(estimator, "n_modules") else {}
+    size = {"modules": n_modules(estimator)} if n_modules(estimator) else {}
     if hasattr(model, "transform"):
         size["coordinates"] = len(model.get_feature_names_out())
     names = ("loss_", "loss_bound_", "loss_gap_", "n_clusters_", "layer_sizes_", "fidelity_", "redundancy_")

@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from polyfold.cli._data import before_last, last_step
+from polyfold.cli._data import before_last, last_step, n_modules
 from polyfold.metrics import clustering_accuracy, module_correlation, nmi, retrieval_precision
 
 N_NEIGHBORS = 10
@@ -56,7 +56,7 @@ def _of_coordinates(model: Any, estimator: Any, rows: Any, y: np.ndarray | None,
     asked = np.sort(rng.permutation(len(Z))[:ASKED])
     truth, found = (_neighbors(points, asked, k) for points in (seen, Z))
     figures: dict[str, Any] = {f"precision at {k}": retrieval_precision(found, truth)}
-    if hasattr(estimator, "transform_modules") and estimator._module_shape[0] > 1:
+    if n_modules(estimator) > 1:
         figures["correlation of modules"] = module_correlation(estimator.transform_modules(seen)[:, :ASKED])
     if y is not None:
         figures |= _of_classes(Z, y[some], rng)

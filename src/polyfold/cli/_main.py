@@ -180,8 +180,8 @@ def transform(as_json: bool, **options: Any) -> None:
 @_with(MODEL, DATA, OUTPUT, PICK, JSON)
 @click.option("--queries", help="File of the rows whose neighbours are sought; without, all of DATA.")
 @click.option("-k", "--neighbors", type=click.IntRange(1), default=10, show_default=True, help="How many.")
-@click.option("--modules", type=click.IntRange(1), help="Scan only the first so many modules.")
-@click.option("--expand", type=click.IntRange(1), help="Candidates from each module.")
+@click.option("--modules", type=click.IntRange(1), help="Scan only the first so many modules; all by default.")
+@click.option("--expand", type=click.IntRange(1), help="Candidates from each module, which all modules rank.")
 @click.option("--graph", is_flag=True, help="Write the graph of distances as a CSR .npz file.")
 def search(as_json: bool, **options: Any) -> None:
     """Find the nearest rows of DATA by MODEL.

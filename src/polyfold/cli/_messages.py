@@ -12,6 +12,8 @@ OPTIONS = {
     "points": ("max_points", "--points"),
     "seed": ("random_state", "--seed"),
 }
+# What comes before a parameter that is to be changed.
+ADVICE = "[Pp]ass|[Uu]se|[Tt]ry|[Rr]aise|[Ll]ower"
 
 
 def in_options(message: str, options: Iterable[str]) -> str:
@@ -23,6 +25,8 @@ def in_options(message: str, options: Iterable[str]) -> str:
     '-n/--clusters must be an integer >= 1, got 0.'
     >>> in_options("noise must be a number >= 0, got -1; pass layer=-1.", ["settings"])
     '--set noise must be a number >= 0, got -1; pass --set layer=-1.'
+    >>> in_options("it stopped after max_iter=9 epochs; raise max_iter, or use solver='closed'.", ["settings"])
+    'it stopped after max_iter=9 epochs; raise --set max_iter, or use --set solver=closed.'
     """
     # What Python shows in an attribute is in no file of results.
     message = re.sub(r"look at \w+_, or ", "", message)
@@ -37,4 +41,6 @@ def _with_settings(message: str) -> str:
     known = {name for value in public_classes().values() for name in getattr(value, "_get_param_names", list)()}
     names = "|".join(sorted(known, key=len, reverse=True))
     message = re.sub(rf"^({names}) ", r"--set \1 ", message)
-    return re.sub(rf"\bpass ({names})=('?)([\w.-]+)\2", r"pass --set \1=\3", message)
+    message = re.sub(rf"\b({ADVICE}) ({names})=('?)([\w.-]+)\3", r"\1 --set \2=\4", message)
+    message = re.sub(rf"\b({ADVICE}) ({names})\b", r"\1 --set \2", message)
+    return message.replace("put a StandardScaler before the network", "use --prepare scale")

@@ -1,6 +1,7 @@
 """Neighbours in the representation of a model, from file to file."""
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ from sklearn.neighbors import NearestNeighbors
 
 import polyfold
 from polyfold._files import write_file
-from polyfold.cli._data import Picked, all_rows, before_last, last_step
+from polyfold.cli._data import Picked, all_rows, before_last, last_step, n_modules
 from polyfold.cli._terminal import Terminal
 from polyfold.cli._writers import SUFFIXES, check_output, write_graph, writer
+
+# Rows whose neighbours are sought at a time.
+QUERIES = 4096
 
 
 def search_file(
@@ -39,8 +43,10 @@ def search_file(
         raise ValueError(
             f"--neighbors must be <= {rows.shape[0] - (queries is None)}, the rows there are, got {neighbors}."
         )
-    with terminal.working(f"searching {rows.shape[0]} rows"):
-        distances, indices = _neighbors(fitted, rows, asked, k, modules, expand)
+    with terminal.working(f"preparing {rows.shape[0]} rows"):
+        ask = _index(fitted, rows, k, modules, expand)
+    parts = terminal.track(_parts(asked), "queries answered", asked.shape[0], QUERIES)
+    distances, indices = map(np.concatenate, zip(*map(ask, parts), strict=True))
     if queries is None:
         distances, indices = _others(distances, indices)
     if graph:
@@ -53,17 +59,29 @@ def search_file(
     return {"output": str(path), "rows": len(indices), "neighbors": indices.shape[1]}
 
 
-def _neighbors(fitted: Any, rows: Any, asked: Any, k: int, modules: int | None, expand: int | None) -> Any:
+def _index(fitted: Any, rows: Any, k: int, modules: int | None, expand: int | None) -> Any:
+    """Return a function that gives distances and numbers of the nearest rows, (n, k) each."""
     estimator = last_step(fitted)
-    if hasattr(estimator, "transform_modules"):
+    if n_modules(estimator):
         index = polyfold.ModularNeighbors(FrozenEstimator(estimator), n_neighbors=k).fit(before_last(fitted, rows))
-        return index.kneighbors(before_last(fitted, asked), modules=modules, expand=expand)
+        if modules is None and expand is None:
+            # All modules as one: one scan that is exact, where a scan of each takes several times as long.
+            modules = n_modules(estimator)
+            expand = -(-k // modules)
+        return lambda asked: index.kneighbors(before_last(fitted, asked), modules=modules, expand=expand)
     if modules is not None or expand is not None:
         raise ValueError(f"--modules and --expand need a model with modules, got {type(estimator).__name__}.")
     if not hasattr(fitted, "transform"):
         raise ValueError(f"the model must have transform, got {type(estimator).__name__}; use a representation.")
     index = NearestNeighbors(n_neighbors=k).fit(np.asarray(fitted.transform(rows)))
-    return index.kneighbors(np.asarray(fitted.transform(asked)))
+    return lambda asked: index.kneighbors(np.asarray(fitted.transform(asked)))
+
+
+def _parts(rows: Any) -> Iterator[Any]:
+    """Yield rows to be asked for together, few enough that an interrupt is heard soon."""
+    for start in range(0, rows.shape[0], QUERIES):
+        part = slice(start, start + QUERIES)
+        yield rows.iloc[part] if hasattr(rows, "iloc") else rows[part]
 
 
 def _others(distances: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -189,7 +189,8 @@ def _parquet(path: Path) -> Source:
         for batch in file.iter_batches(batch_size=rows):
             yield batch.to_pandas()
 
-    names = tuple(file.schema_arrow.names)
+    index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
+    names = tuple(name for name in file.schema_arrow.names if name not in index)
     if file.metadata.num_rows == 0:
         raise ValueError(f"{path} must have rows, got none.")
     return Source(path, _named(tables, names), file.metadata.num_rows, len(names), names)

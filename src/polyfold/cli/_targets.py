@@ -1,13 +1,16 @@
 """The targets of rows: a column, an array of an .npz file, the folders of images, or a file of their own."""
 
+import os
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
 
-from polyfold.cli._data import Picked, check_target, last_step
+from polyfold.cli._data import Picked, last_step, some
 from polyfold.cli._prepare import as_texts, is_number
 from polyfold.cli._sources import Source, open_source
 
@@ -16,7 +19,7 @@ def read_target(path: str, picked: Picked, *, texts: bool = False) -> np.ndarray
     """Return the targets, or None without --target; as texts where they are, or are asked to be."""
     if picked.target is None:
         return None
-    column = pd.Series(_values(path, picked, texts), name=picked.target)
+    column = pd.Series(find_target(path, picked)(texts), name=picked.target)
     if column.isna().any():
         raise ValueError(f"--target must have a value in every row, got {int(column.isna().sum())} missing ones.")
     if pd.api.types.is_bool_dtype(column) and not texts:
@@ -24,14 +27,18 @@ def read_target(path: str, picked: Picked, *, texts: bool = False) -> np.ndarray
     return column.to_numpy() if is_number(column) and not texts else as_texts(column)
 
 
-def _values(path: str, picked: Picked, texts: bool) -> Any:
+def find_target(path: str, picked: Picked) -> Callable[[bool], Any]:
+    """Return how the targets are read, as texts or not, or say that there are none."""
     source, target = picked.open(path), str(picked.target)
     if source.names and target in source.names:
-        return _column(source.with_columns([target]), texts)
-    if source.labels and target in source.labels and source.names is None:
-        return source.labels[target]
-    check_target(source, target)
-    return _only_column(target, texts)
+        return partial(_column, source.with_columns([target]))
+    labels = source.labels or {}
+    if target in labels and source.names is None:
+        return lambda texts: labels[target]
+    if os.path.exists(target):
+        return partial(_only_column, target)
+    there = source.names or tuple(labels)
+    raise ValueError(f"--target must be a file, or one of {some(there)} of {path}, got {target!r}.")
 
 
 def _column(source: Source, texts: bool) -> Any:
