@@ -14,7 +14,7 @@ Design: ROWS × 256 rows in single precision (a mixture of 50 Gaussians in 40 di
 - ``cluster``: half of the rows from zarr on two worker processes against the same in this process on two threads, cold
   (the first fit, in which workers import) and warm.
 - ``killed``: one of two workers is killed during a fit, ten times; whether eigenvalues and modules are the same bits.
-- ``use``: `transform` to a file, `predict` and `kneighbors` of all rows from zarr, and of a quarter of them: peak memory,
+- ``use``: `transform` to a file, `predict` and `kneighbors` of all rows from zarr, and of a quarter of them: memory,
   seconds.
 
 Expected: at most 0.5 GB and flat, 0.6 of bare sgemm; 1e-4; 1.5; ten of ten; flat.
