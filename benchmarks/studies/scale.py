@@ -189,7 +189,7 @@ def same(data: Path) -> dict[str, Any]:
             vars(found).pop("feature_names_in_", None)
             figures[kind] = differences(found, wanted, X[:2000])
         chunks = model(feature_map=wanted.spectrum_.features)
-        for part in np.split(X, [100, 101, 7000, rows // 2]):
+        for part in np.split(X, [100, 101, rows // 3, rows // 2]):
             chunks.partial_fit(part)
         figures["partial_fit"] = differences(chunks, wanted, X[:2000])
         for workers in (1, 2, 4):

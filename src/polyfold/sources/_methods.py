@@ -84,7 +84,9 @@ def write_rows(method: Callable[..., Any], X: Any, out: Any, **options: Any) -> 
 
 
 def _call(estimator: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], block: Any) -> Any:
-    return getattr(estimator, name)(block, *args, **kwargs)
+    answer = getattr(estimator, name)(block, *args, **kwargs)
+    # Tables, where set_output asks for them, are made of the whole.
+    return tuple(map(np.asarray, answer)) if isinstance(answer, tuple) else np.asarray(answer)
 
 
 def _rows(source: Source) -> int:
