@@ -30,12 +30,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.linalg.blas
 from sklearn.frozen import FrozenEstimator
+from threadpoolctl import threadpool_limits
 
 import polyfold as pf
 
@@ -105,12 +107,20 @@ def opened(kind: str, folder: str, rows: int) -> Any:
 
 
 def bare_products(X: np.ndarray) -> None:
-    """Both products of the fit by sgemm, block by block, on as many threads as there are cores."""
+    """Both products of the fit by sgemm, block by block, a share of the rows for every core."""
+    cores = len(os.sched_getaffinity(0))
     landmarks = np.asfortranarray(X[:RANK].T)
-    gram = np.zeros((RANK, RANK), dtype=np.float32, order="F")
-    for start in range(0, len(X), 4000):
-        K = scipy.linalg.blas.sgemm(1.0, np.asarray(X[start : start + 4000]).T, landmarks, trans_a=True)
-        gram = scipy.linalg.blas.sgemm(1.0, K, K, beta=1.0, c=gram, trans_a=True, overwrite_c=True)
+
+    def share(rows: range) -> np.ndarray:
+        gram = np.zeros((RANK, RANK), dtype=np.float32, order="F")
+        for start in rows:
+            K = scipy.linalg.blas.sgemm(1.0, np.asarray(X[start : start + 4000]).T, landmarks, trans_a=True)
+            gram = scipy.linalg.blas.sgemm(1.0, K, K, beta=1.0, c=gram, trans_a=True, overwrite_c=True)
+        return gram
+
+    # One thread of BLAS in each: its own threads wait for one another, busily, where others use the machine.
+    with threadpool_limits(1), ThreadPoolExecutor(cores) as pool:
+        sum(pool.map(share, [range(4000 * core, len(X), 4000 * cores) for core in range(cores)]))
 
 
 def own_memory() -> float:

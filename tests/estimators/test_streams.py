@@ -1,5 +1,7 @@
 """Estimators whose fit is a sum over blocks: the same model from any container."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -168,3 +170,35 @@ def test_blocks_are_never_gone_through_twice_at_a_time():
     model = MODELS["modular"]().fit(OneFile(X))
     np.testing.assert_array_equal(model.eigenvalues_, MODELS["modular"]().fit(X).eigenvalues_)
     np.testing.assert_allclose(model.transform(OneFile(X)), model.transform(X), atol=1e-5)
+
+
+class Drawn:
+    """Blocks that are drawn when they are asked for, so that all of them are never in memory."""
+
+    def __init__(self, blocks):
+        self.blocks = blocks
+
+    def __iter__(self):
+        return (rows(2000, 50, seed) for seed in range(self.blocks))
+
+
+def peak_of(call):
+    tracemalloc.start()
+    call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("polyfold.sources._methods.MOST_ROWS", 4000)
+
+    def use(blocks):
+        model = pf.ModularKernelPCA(3, 2, rank=200, random_state=0, n_jobs=1).fit(Drawn(blocks))
+        pf.sources.write_rows(model.transform, Drawn(blocks), tmp_path / "Z.npy")
+
+    use(10)  # what is loaded on first use
+    few, many = peak_of(lambda: use(10)), peak_of(lambda: use(40))
+    added = 30 * 2000 * 50 * 4
+    assert many - few < 0.4 * added
+    assert peak_of(lambda: list(Drawn(40))) - peak_of(lambda: list(Drawn(10))) > 0.9 * added
