@@ -10,7 +10,24 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsTransformer
 
-from polyfold._files import digest, fingerprint, portable, write_file
+from polyfold._files import digest, fingerprint, portable, replacing, write_file
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_folder_takes_the_place_of_another_when_it_is_whole(tmp_path, fails):
+    path = tmp_path / "store.zarr"
+    path.mkdir()
+    (path / "old").touch()
+    try:
+        with replacing(path) as temporary:
+            temporary.mkdir()
+            (temporary / "new").touch()
+            if fails:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        assert fails
+    assert [inside.name for inside in path.iterdir()] == ["old" if fails else "new"]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_file_is_written_and_replaced(tmp_path):

@@ -1,5 +1,7 @@
 """Estimators whose fit is a sum over blocks: the same model from any container."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -133,3 +135,70 @@ def test_kernels_that_look_at_rows_get_them():
     streamed = pf.KernelEmbedding(2, kernel=kernel, rank=40, random_state=0).fit([X[:60], X[60:]])
     there = pf.KernelEmbedding(2, kernel=kernel, rank=40, random_state=0).fit(X)
     np.testing.assert_array_equal(streamed.eigenvalues_, there.eigenvalues_)
+
+
+def test_more_columns_than_rows_are_read_whole(tmp_path, rng):
+    X = rng.standard_normal((40, 90))
+    for stream in ([X[:30], X[30:]], container("memmap", X, tmp_path)):
+        streamed, there = MODELS["autoencoder"]().fit(stream), MODELS["autoencoder"]().fit(X)
+        np.testing.assert_array_equal(streamed.singular_values_, there.singular_values_)
+
+
+def test_tables_are_made_of_the_results_where_they_are_asked_for():
+    X = rows(300)
+    model = MODELS["modular"]().fit(X).set_output(transform="pandas")
+    np.testing.assert_array_equal(model.transform([X[:100], X[100:]]), model.transform(X))
+
+
+def test_blocks_are_never_gone_through_twice_at_a_time():
+    class OneFile:
+        """Blocks of a file that is opened once: a second reader moves it for the first."""
+
+        def __init__(self, X):
+            self.X = X
+
+        def __iter__(self):
+            self.place = 0
+            return self.read()
+
+        def read(self):
+            while self.place < len(self.X):
+                self.place += 100
+                yield self.X[self.place - 100 : self.place]
+
+    X = rows(1000)
+    model = MODELS["modular"]().fit(OneFile(X))
+    np.testing.assert_array_equal(model.eigenvalues_, MODELS["modular"]().fit(X).eigenvalues_)
+    np.testing.assert_allclose(model.transform(OneFile(X)), model.transform(X), atol=1e-5)
+
+
+class Drawn:
+    """Blocks that are drawn when they are asked for, so that all of them are never in memory."""
+
+    def __init__(self, blocks):
+        self.blocks = blocks
+
+    def __iter__(self):
+        return (rows(2000, 50, seed) for seed in range(self.blocks))
+
+
+def peak_of(call):
+    tracemalloc.start()
+    call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("polyfold.sources._methods.MOST_ROWS", 4000)
+
+    def use(blocks):
+        model = pf.ModularKernelPCA(3, 2, rank=200, random_state=0, n_jobs=1).fit(Drawn(blocks))
+        pf.sources.write_rows(model.transform, Drawn(blocks), tmp_path / "Z.npy")
+
+    use(10)  # what is loaded on first use
+    few, many = peak_of(lambda: use(10)), peak_of(lambda: use(40))
+    added = 30 * 2000 * 50 * 4
+    assert many - few < 0.4 * added
+    assert peak_of(lambda: list(Drawn(40))) - peak_of(lambda: list(Drawn(10))) > 0.9 * added

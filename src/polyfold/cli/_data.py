@@ -1,5 +1,6 @@
 """What a command reads: rows with the columns picked, and rows as a stored model wants them."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -12,9 +12,14 @@ from polyfold.sources._budget import budget
 from polyfold.sources._checks import as_block, float_type
 from polyfold.sources._source import Source
 
+# Rows that are checked at a time where nothing else is done with them.
+BLOCK = 4096
+
 
 class ArraySource(Source):
     """An array or CSR matrix in memory, or an array mapped from a file; blocks are views of it."""
+
+    is_array = True
 
     def __init__(self, X: Any, *, is_checked: bool = False):
         self._X = X if sp.issparse(X) else np.asarray(X)  # a block of a memmap is a plain array
@@ -35,6 +40,12 @@ class ArraySource(Source):
     def blocks(self, rows: int) -> Iterator[tuple[int, Any]]:
         """Yield slices and their first rows."""
         return ((number * rows, block) for number, block in enumerate(self.read(rows)))
+
+    def whole(self) -> Any:
+        """Return the array, after its blocks were checked."""
+        if not self.is_checked:
+            self.reduce(lambda start, block: None, lambda total, part: None, BLOCK)
+        return as_block(self._X, self.dtype)
 
 
 class SlicedSource(Source):
@@ -109,14 +120,14 @@ class ParquetSource(Source):
 
     def _type_of(self, types: list[Any]) -> np.dtype:
         """Return double precision unless all columns are single; texts, dates and lists have none."""
-        found = [kind.to_pandas_dtype() if kind.num_buffers == 2 else object for kind in types]
-        for name, kind in zip(self._columns, found, strict=False):
-            if np.dtype(kind).kind not in "fiub":
+        is_kind = import_extra("pyarrow.types", "cli")
+        for name, kind in zip(self._columns, types, strict=False):
+            if not (is_kind.is_floating(kind) or is_kind.is_integer(kind) or is_kind.is_boolean(kind)):
                 raise ValueError(
                     f"X must have columns of numbers, got {name!r} of type {self._X.schema.field(name).type}; choose "
                     "columns by polyfold.sources.as_source(X, columns=[…])."
                 )
-        return np.result_type(*(float_type(kind) for kind in found))
+        return np.result_type(*(float_type(kind.to_pandas_dtype()) for kind in types))
 
 
 class BlockSource(Source):

@@ -32,7 +32,7 @@ class DaskSource(Source):
         self._is_frame = hasattr(type(X), "to_dask_array")  # of the class: a Delayed has any attribute
         if self._is_frame:
             X = X if columns is None else X[list(columns)]
-            self.names = tuple(map(str, X.columns))
+            self.names = tuple(X.columns) if all(isinstance(name, str) for name in X.columns) else None
             X = X.to_dask_array()
         elif columns is not None or not isinstance(X, self._array.Array):
             raise ValueError(f"X must be a Dask array, or a Dask data frame with columns, got {type(X).__name__}.")

@@ -45,7 +45,7 @@ def by_blocks(
     return applied
 
 
-def write_rows(method: Callable[..., Any], X: Any, out: Any, **options: Any) -> Any:
+def write_rows(method: Callable[..., Any], X: Any, out: Any, **kwargs: Any) -> Any:
     """Write what a fitted estimator says of every row of `X` as it comes, so that neither has to fit into memory.
 
     Parameters
@@ -57,7 +57,7 @@ def write_rows(method: Callable[..., Any], X: Any, out: Any, **options: Any) -> 
     out : array, path or tuple of them
         Where to: a ``numpy.memmap``, zarr array or array of as many rows, or the name of a new file that ends in
         ``.npy`` or ``.zarr``, which is there only when it is whole. A tuple for a method that returns several arrays.
-    **options : object
+    **kwargs : object
         Passed to the method.
 
     Returns
@@ -78,13 +78,15 @@ def write_rows(method: Callable[..., Any], X: Any, out: Any, **options: Any) -> 
     source, outs = as_source(X), out if isinstance(out, tuple) else (out,)
     with ExitStack() as stack:
         targets = tuple(_target(given, source, stack) for given in outs)
-        source.map(functools.partial(_call, method.__self__, method.__name__, (), options), _rows(source), targets)  # type: ignore[attr-defined]
+        source.map(functools.partial(_call, method.__self__, method.__name__, (), kwargs), _rows(source), targets)  # type: ignore[attr-defined]
     opened = tuple(_opened(given) for given in outs)
     return opened if isinstance(out, tuple) else opened[0]
 
 
 def _call(estimator: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], block: Any) -> Any:
-    return getattr(estimator, name)(block, *args, **kwargs)
+    answer = getattr(estimator, name)(block, *args, **kwargs)
+    # Tables, where set_output asks for them, are made of the whole.
+    return tuple(map(np.asarray, answer)) if isinstance(answer, tuple) else np.asarray(answer)
 
 
 def _rows(source: Source) -> int:

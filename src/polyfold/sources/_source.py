@@ -35,6 +35,7 @@ class Source(ABC):
     dtype: np.dtype
     names: tuple[str, ...] | None = None  # of the columns
     is_checked: bool = False  # whether all rows are known to be finite
+    is_array: bool = False  # whether all rows can be had at once at no cost
 
     @property
     @abstractmethod
@@ -81,8 +82,9 @@ class Source(ABC):
         """
         apply = function if self.is_checked else functools.partial(checked, function)
         jobs = max(1, min(n_threads(), budget() // max(1, memory)))
+        total = -(-self.n_rows // rows)  # before the first block: counting may be a pass of its own
         parts = threaded(lambda item: apply(*item), self.blocks(rows), jobs)
-        result = functools.reduce(merge, track(parts, what, total=-(-self.n_rows // rows)))
+        result = functools.reduce(merge, track(parts, what, total=total))
         self.is_checked = True
         return result
 
@@ -91,13 +93,13 @@ class Source(ABC):
 
         `function` returns an array with a row for every row of the block, or a tuple of such arrays.
         """
-        single, filled = False, out
+        single, filled, n = False, out, self.n_rows
         for start, block in self.blocks(rows):
             parts = function(self.named(block))
             single = not isinstance(parts, tuple)
             parts = (parts,) if single else parts
             if filled is None:
-                filled = tuple(np.empty((self.n_rows, *part.shape[1:]), dtype=part.dtype) for part in parts)
+                filled = tuple(np.empty((n, *part.shape[1:]), dtype=part.dtype) for part in parts)
             for target, part in zip(filled, parts, strict=True):
                 target[start : start + len(part)] = part
         return filled[0] if single and filled is not None else filled

@@ -34,8 +34,8 @@ def linear_spectrum(X: Any, n_directions: int, rng: np.random.RandomState) -> Sp
     """Return at least the top `n_directions` principal directions of the rows of `X`: dense, sparse or a source."""
     route = choose_route(X.shape[0], X.shape[1], n_directions)
     if isinstance(X, Source):
-        if X.shape[0] >= X.shape[1]:  # one pass, where Lanczos would need many
-            return _from_moments(_dense_moments(X))
+        if route == "features" or (route == "lanczos" and X.shape[0] >= X.shape[1] and not X.is_array):
+            return _from_moments(_dense_moments(X))  # one pass, where Lanczos would need many
         X = X.whole()
     if route == "features":
         return _from_moments(_sparse_moments(X) if sp.issparse(X) else _dense_moments(X))
