@@ -27,11 +27,6 @@ class Task:
     function: Function
     parameters: dict[str, Any]
 
-    @property
-    def label(self) -> str:
-        """What is shown while it runs."""
-        return ", ".join(f"{name} {value}" for name, value in self.parameters.items())
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -80,6 +75,22 @@ def grid(function: Function, **parameters: Any) -> list[Task]:
     """
     ranges = [v if isinstance(v, list | tuple | range) else [v] for v in parameters.values()]
     return [Task(function, dict(zip(parameters, values, strict=True))) for values in product(*ranges)]
+
+
+def labels_of(tasks: Sequence[Task]) -> list[str]:
+    """Say what is shown while each task runs: its number, and the parameters in which the tasks differ.
+
+    Examples
+    --------
+    >>> labels_of(grid(dict, seed=range(2), rows=10))
+    ['1/2: seed 0', '2/2: seed 1']
+    """
+    seen: dict[str, set[str]] = {}
+    for task in tasks:
+        for name, value in task.parameters.items():
+            seen.setdefault(name, set()).add(str(value))
+    shown = [[f"{n} {v}" for n, v in task.parameters.items() if len(seen[n]) > 1] for task in tasks]
+    return [f"{i}/{len(tasks)}: {', '.join(parts)}" for i, parts in enumerate(shown, start=1)]
 
 
 class CellStore:

@@ -77,7 +77,7 @@ def _draw_curve(ax: Any, curve: dict[str, Any], x: list[Any], i: int, offset: tu
         shift, n = offset
         ax.bar([v + 0.8 * shift / n for v in x], curve["y"], 0.8 / n, yerr=curve["spread"], color=color, label=label)
     else:
-        ax.plot(x, curve["y"], "-o", color=color, ms=3, lw=1.4, label=label)
+        ax.plot(x, curve["y"], "-o" if len(x) < 25 else "-", color=color, ms=3, lw=1.4, label=label)
         if curve["spread"] is not None:
             y, s = np.array(curve["y"], dtype=float), np.array(curve["spread"], dtype=float)
             ax.fill_between(x, y - s, y + s, color=color, alpha=0.15, lw=0)
@@ -93,8 +93,9 @@ def _legend(figure: Any, axes: Any) -> None:
     widest = max(named, key=lambda pair: len(pair[1]))
     if not widest[1] or widest[1] == [""]:
         return
-    if all(set(names) <= set(widest[1]) for _, names in named):
-        figure.legend(*widest, loc="outside lower center", ncols=min(len(widest[1]), 6), frameon=False)
+    if len(named) > 1 and all(set(names) <= set(widest[1]) for _, names in named):
+        room = max(1, int(3.3 * min(len(named), 4) / (0.45 + 0.08 * max(map(len, widest[1])))))  # inches by names
+        figure.legend(*widest, loc="outside lower center", ncols=min(len(widest[1]), room), frameon=False)
         return
     for ax, (_, names) in zip(axes, named, strict=True):
         if any(names):

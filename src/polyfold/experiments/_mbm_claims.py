@@ -20,9 +20,10 @@ def solver_claims(found: Cells, name: str) -> list[Claim]:
         ahead(f"SGD ends above MBM on {name}: loss", loss["SGD"], loss["MBM"], source=source, digits=2),
         ahead(
             f"MBM ends as low as Adam on {name}, to a hundredth: loss",
-            [1.01 * value for value in loss["Adam"]],
+            loss["Adam"],
             loss["MBM"],
             source=source,
+            slack=0.01 * float(np.mean(loss["Adam"] or [0])),
             digits=2,
         ),
         ahead(
@@ -151,16 +152,28 @@ def sweep_claims(
 
 
 def time_claims(name: str, curves: dict[str, dict[int, float]]) -> list[Claim]:
-    """Judge a panel of Figs. 2 and 6."""
+    """Judge a panel of Figs. 2 and 6; the last H is that of one embedding."""
     votes, found = curves["classification"], curves["retrieval"]
     first, last, best = min(votes), max(votes), min(found, key=lambda H: found[H])
+    shown = [f"{found[H]:.3f} ms at H = {H}" for H in dict.fromkeys((first, best, last))]
     return [
-        observed(f"classification takes longer with more dimensions per module on {name}", votes[last] > votes[first],
-                 f"{votes[first]:.2f} ms at H = {first}, {votes[last]:.2f} at H = {last}", source="Fig. 6, App. 12.2"),
-        observed(f"the time of retrieval falls with H before it rises on {name}", first < best < last,
-                 f"{found[first]:.2f} ms at H = {first}, {found[best]:.2f} at H = {best}, {found[last]:.2f} at "
-                 f"H = {last}", source="Fig. 6, App. 12.2"),
-    ]  # fmt: skip
+        observed(
+            f"classification takes longer with more dimensions per module on {name}",
+            votes[last] > votes[first],
+            f"{votes[first]:.3f} ms at H = {first}, {votes[last]:.3f} at H = {last}",
+            source="Fig. 6, App. 12.2",
+        ),
+        observed(
+            f"the time of retrieval falls with H before it rises on {name}",
+            first < best < last,
+            ", ".join(shown),
+            source="Fig. 6, App. 12.2",
+            why=f"Ranking takes {curves['ranking'][first]:.3f} ms at H = {first} and the search only "
+            f"{curves['search'][first]:.3f}, and {curves['search'][last]:.3f} at H = {last}: among so few images it is "
+            "a small matrix product, which costs less than the ranking saves.",
+            see="mbm-figure2",
+        ),
+    ]
 
 
 def diversity_claims(name: str, score: str, means: dict[float, float], at_one: list[float]) -> list[Claim]:

@@ -7,8 +7,8 @@ UNAVAILABLE = ("NUS Wide", "NVDR")
 NOT_HAD = "the images could not be had"
 ROWS = {CONVEX: 8000, RECTANGLES: 1200}  # of training; 12,000 for the others
 PRECISION, ACCURACY = SCORES
-RIVALS = ("Partition", "Bootstrap", "Random")
-METHODS = (*RIVALS, "MBM", "Monolithic")
+RIVALS: tuple[str, ...] = ("Partition", "Bootstrap", "Random")
+METHODS: tuple[str, ...] = (*RIVALS, "MBM", "Monolithic")
 # Tables 2 and 3, in the order of METHODS.
 PRINTED = {
     PRECISION: {

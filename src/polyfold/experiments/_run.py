@@ -7,7 +7,7 @@ from typing import Any
 
 from polyfold._running import phases
 from polyfold.exceptions import MissingExtraError
-from polyfold.experiments._cells import Cells, CellStore, Task
+from polyfold.experiments._cells import Cells, CellStore, Task, labels_of
 
 Cost = Callable[[Mapping[str, Any]], float]
 
@@ -47,7 +47,7 @@ class Run:
         """
         self.tasks += tasks
         known = [self.store.find(task) for task in tasks]
-        labels = [f"{i + 1}/{len(tasks)}: {task.label}" for i, task in enumerate(tasks)]
+        labels = labels_of(tasks)
         phase = phases({label: cost(task.parameters) for label, task in zip(labels, tasks, strict=True)})
         cells = []
         for task, cell, label in zip(tasks, known, labels, strict=True):
