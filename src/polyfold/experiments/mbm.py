@@ -128,9 +128,17 @@ def of_method(found: Cells, method: str, score: str) -> list[float]:
 
 @PAPER.experiment(
     "table1",
-    full={"sets": (CONVEX, MNIST, RECTANGLES), "rows": 12000, "rank": 1000, "epochs": 300, "draws": 1},
+    full={
+        "sets": (CONVEX, MNIST, RECTANGLES),
+        "modules": 10,
+        "components": 10,
+        "rows": 12000,
+        "rank": 1000,
+        "epochs": 300,
+        "draws": 1,
+    },
     fast={"rows": 1200, "rank": 400, "epochs": 100, "draws": 1},
-    tiny={"sets": (RECTANGLES,), "rows": 120, "rank": 110, "epochs": 4, "draws": 1},
+    tiny={"sets": (RECTANGLES,), "modules": 3, "components": 2, "rows": 60, "rank": 20, "epochs": 4},
     minutes=15,
 )
 def table1(run: Run) -> Report:
@@ -150,8 +158,8 @@ def table1(run: Run) -> Report:
         task
         for name in run["sets"]
         for task in grid(
-            solved, set=name, solver=tuple(SOLVERS.values()), rows=rows_of(run, name), rank=run["rank"],
-            epochs=run["epochs"], seed=run.seeds,
+            solved, set=name, solver=tuple(SOLVERS.values()), modules=run["modules"], components=run["components"],
+            rows=rows_of(run, name), rank=run["rank"], epochs=run["epochs"], seed=run.seeds,
         )
     ]  # fmt: skip
     found = run.cells(tasks, lambda p: p["rows"] * (10 if p["solver"] == "sgd" else 1))
