@@ -74,7 +74,7 @@ def test_the_preparation_is_stored_and_described(call):
     assert about["steps"] == ["ColumnTransformer", "ModularKernelPCA"]
     assert "species" not in about["columns"]
     assert "site" in about["columns"]
-    assert about["parameters"]["n_modules"] == "3"
+    assert about["parameters"]["n_modules"] == 3
 
 
 def test_images_are_rows(call, refused, shared):

@@ -127,9 +127,10 @@ def test_redundancy_bars_of_coordinates_and_modules(modular):
 
 
 def test_the_number_of_clusters_is_marked(rng):
-    centres = 30 * np.eye(4)
-    X = np.concatenate([c + rng.standard_normal((40, 4)) for c in centres])
+    centres = 10 * rng.standard_normal((4, 8))
+    X = np.concatenate([c + rng.standard_normal((40, 8)) for c in centres])
     model = pf.BootstrapClustering("auto", random_state=0).fit(X)
+    assert model.n_clusters_ == 4
     display = report.ClusterNumberDisplay.from_estimator(model)
     scores, marked = display.ax_.lines[:2]
     assert dict(zip(scores.get_xdata(), scores.get_ydata(), strict=True)) == pytest.approx(
