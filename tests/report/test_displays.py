@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from scipy.integrate import trapezoid
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits, load_iris, make_blobs
 
 import polyfold as pf
 from polyfold import report
@@ -126,9 +126,8 @@ def test_redundancy_bars_of_coordinates_and_modules(modular):
     assert np.mean(widths) == pytest.approx(pf.metrics.module_correlation(modules), abs=1e-6)
 
 
-def test_the_number_of_clusters_is_marked(rng):
-    centres = 10 * rng.standard_normal((4, 8))
-    X = np.concatenate([c + rng.standard_normal((40, 8)) for c in centres])
+def test_the_number_of_clusters_is_marked():
+    X, _ = make_blobs(200, n_features=8, centers=4, random_state=0)
     model = pf.BootstrapClustering("auto", random_state=0).fit(X)
     assert model.n_clusters_ == 4
     display = report.ClusterNumberDisplay.from_estimator(model)
