@@ -129,7 +129,8 @@ def test_redundancy_bars_of_coordinates_and_modules(modular):
 def test_the_number_of_clusters_is_marked(rng):
     centres = 30 * np.eye(4)
     X = np.concatenate([c + rng.standard_normal((40, 4)) for c in centres])
-    model = pf.BootstrapClustering("auto", random_state=0).fit(X)
+    network = pf.MultilayerBootstrapNetwork(n_clusterings=100, feature_fraction=1.0, random_state=0)
+    model = pf.BootstrapClustering("auto", network=network, n_init=2, random_state=0).fit(X)
     display = report.ClusterNumberDisplay.from_estimator(model)
     scores, marked = display.ax_.lines[:2]
     assert dict(zip(scores.get_xdata(), scores.get_ydata(), strict=True)) == pytest.approx(
@@ -137,7 +138,7 @@ def test_the_number_of_clusters_is_marked(rng):
     )
     assert marked.get_xdata()[0] == model.n_clusters_
     with pytest.raises(ValueError, match="n_clusters='auto'"):
-        report.ClusterNumberDisplay.from_estimator(pf.BootstrapClustering(3, random_state=0).fit(X))
+        report.ClusterNumberDisplay.from_estimator(model.set_params(n_clusters=3).fit(X))
 
 
 def test_regions_change_where_labels_do():

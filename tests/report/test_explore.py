@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import polyfold as pf
 from polyfold.metrics import module_correlation
 from polyfold.report import chapter, explore, write_page
+from polyfold.report._images import _shrunk
 from polyfold.report._steps import quantised
 
 DIGITS = load_digits()
@@ -144,9 +145,11 @@ def test_text_of_users_cannot_become_markup(model, tmp_path):
 
 
 def test_ten_thousand_points_with_pictures_stay_below_five_megabytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("polyfold.report._scores._QUERIES", 50)  # their number does not change the size
     rng = np.random.RandomState(0)
     n = 10_000
+    monkeypatch.setattr("polyfold.report._scores._QUERIES", 50)  # their number does not change the size
+    # No true neighbours take more bytes than those drawn at random.
+    monkeypatch.setattr("polyfold.report._steps.nearest", lambda rows, asked, k: rng.randint(n, size=(len(asked), k)))
     sources = DIGITS.images[rng.randint(len(DIGITS.images), size=n)]
     images = np.kron(sources, np.ones((1, 3, 3))) + rng.normal(0, 1.5, (n, 24, 24))
     rows = images.reshape(n, -1)[:, ::29]
@@ -247,6 +250,17 @@ def test_missing_values_in_columns_are_shown_as_such(tmp_path):
 def test_places_do_not_depend_on_the_unit(scale, rng):
     plane = rng.standard_normal((200, 2))
     np.testing.assert_array_equal(quantised(plane)[0], quantised(scale * plane)[0])
+
+
+@pytest.mark.parametrize("shape", [(30, 21), (21, 30, 3)])
+def test_thumbnails_are_means_of_areas(shape, rng):
+    images = rng.randint(256, size=(3, *shape)).astype(np.uint8)
+    small = _shrunk(images, 16)
+    height, width = (round(16 * length / 30) for length in shape[:2])
+    rows = np.repeat(images.astype(float), height, axis=1).reshape(3, height, shape[0], *shape[1:]).mean(axis=2)
+    expected = np.repeat(rows, width, axis=2).reshape(3, height, width, shape[1], *shape[2:]).mean(axis=3)
+    assert small.dtype == np.uint8
+    assert np.abs(small - expected).max() <= 0.51
 
 
 def test_constant_coordinates_and_far_points_are_drawn(rng):

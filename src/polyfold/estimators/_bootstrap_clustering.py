@@ -160,6 +160,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
             with phase("network"):
                 self.network_ = self._network(n, wanted, rng).fit(X, **options)
             seed = draw_seed(rng)
+            self.n_clusters_scores_: dict[int, tuple[float, float]] = {}
             with phase("number"):
                 self.n_clusters_ = wanted or self._choose_number(n, seed)
             with phase("directions"):
@@ -223,7 +224,6 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _choose_number(self, n_rows: int, seed: int) -> int:
         network = self.network_.network_
-        self.n_clusters_scores_: dict[int, tuple[float, float]] = {}
         if not self.network_.explained_variance_.any():
             return 1
         numbers = [number for number in NUMBERS if number * FEWEST_MEMBERS <= n_rows] or [2]

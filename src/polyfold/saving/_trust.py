@@ -17,7 +17,7 @@ LAYERS = (
 # Modules and classes whose constructors look into folders.
 EXCLUDED = ("_checkpoint", "_Folders")
 # What fitted models of ours hold of scikit-learn and scipy that skops does not trust by itself: trees and metrics of
-# neighbours, sparse arrays. A bound method is named by its class and its own name.
+# neighbours, sparse arrays, the optimisers of networks. A bound method is named by its class and its own name.
 OTHERS = frozenset(
     {f"scipy.sparse._{kind}.{kind}_{form}" for kind in ("csr", "csc", "coo") for form in ("array", "matrix")}
     | {f"sklearn.neighbors._{tree}.{name}" for tree, name in (("kd_tree", "KDTree"), ("ball_tree", "BallTree"))}
@@ -26,6 +26,7 @@ OTHERS = frozenset(
         for name in ("Euclidean", "Manhattan", "Minkowski", "Chebyshev")
         for bits in ("", "64", "32")
     }
+    | {f"sklearn.neural_network._stochastic_optimizers.{name}Optimizer" for name in ("Adam", "SGD")}
     | {"polyfold.spectra._spectrum.Spectrum.coordinates", "numpy.dtype"}
 )
 
