@@ -71,7 +71,7 @@ def test_models_of_sparse_rows_are_kept(blobs, path, form):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("solver", ["adam", "sgd", "lbfgs"])
 def test_students_that_are_networks_are_kept(blobs, path, solver):
-    student = MLPRegressor((4,), solver=solver, max_iter=5, random_state=0)
+    student = MLPRegressor(hidden_layer_sizes=(4,), solver=solver, max_iter=5, random_state=0)
     model = pf.Compressed(pf.KernelEmbedding(2, random_state=0), student, random_state=0).fit(blobs)
     pf.save(model, path)
     np.testing.assert_array_equal(pf.load(path).transform(blobs), model.transform(blobs))
