@@ -188,13 +188,13 @@ def names(chapter):
 
 def test_models_of_every_kind_have_views(tmp_path):
     iris, target = load_iris(return_X_y=True)
-    network = pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, random_state=0)
+    network = pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0)
     for fitted, expected in (
         (PCA(4).fit(iris), ["coordinates 0 and 1", "coordinates 1 and 2", "coordinates 2 and 3"]),
         (PCA(1).fit(iris), ["coordinate 0"]),
         (pf.NonRedundantEmbedding(2, kernel="rbf", random_state=0).fit(iris), ["coordinates 0 and 1"]),
         (network.fit(iris), [f"layer {i} ({k} centres)" for i, k in ((1, 75), (2, 37), (3, 18), (4, 9))]),
-        (pf.BootstrapClustering(3, network=network, random_state=0).fit(iris), 5),
+        (pf.BootstrapClustering(3, network=network, n_init=2, random_state=0).fit(iris), 5),
         (make_pipeline(StandardScaler(), pf.ModularAutoencoder(3, 2, random_state=0)).fit(iris), 4),
         (FrozenEstimator(pf.ModularKernelPCA(3, 2, random_state=0).fit(iris)), 4),
         (pf.ModularClassifier(pf.ModularKernelPCA(3, 2, random_state=0)).fit(iris, target), 4),
@@ -207,9 +207,9 @@ def test_models_of_every_kind_have_views(tmp_path):
 
 
 def test_clusters_and_rival_views_come_with_the_points(tmp_path):
-    network = pf.MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, random_state=0)
+    network = pf.MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0)
     iris = load_iris().data
-    model = pf.BootstrapClustering(3, network=network, random_state=0).fit(iris)
+    model = pf.BootstrapClustering(3, network=network, n_init=2, random_state=0).fit(iris)
     (one,) = Page(explore(model, iris, views={"raw": iris[:, :2]}, path=tmp_path / "p.html")).chapters
     assert one["columns"][one["color"]]["name"] == "cluster"
     assert one["columns"][0]["values"] == model.labels_.tolist()
@@ -281,12 +281,13 @@ def test_a_label_that_is_a_column_has_its_name(tmp_path):
 
 
 def test_it_is_said_how_many_parts_are_shown(tmp_path):
+    few = X[:60]
     for model, parts, shown in (
-        (pf.ModularKernelPCA(9, 2, rank=40, random_state=0).fit(X), 9, 5),
-        (PCA(30).fit(X), 30, 12),
-        (PCA(7).fit(X), 7, 7),
+        (pf.ModularKernelPCA(9, 2, rank=40, random_state=0).fit(few), 9, 5),
+        (PCA(30).fit(few), 30, 12),
+        (PCA(7).fit(few), 7, 7),
     ):
-        (one,) = Page(explore(model, X, path=tmp_path / "p.html", diversities=[])).chapters
+        (one,) = Page(explore(model, few, path=tmp_path / "p.html", diversities=[])).chapters
         assert (one["parts"], one["shown"]) == (parts, shown)
 
 
