@@ -25,12 +25,13 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service(DRIVER))
 
-    def open(self, path, *, width=1400, height=1000, scheme="light", scripts=True):
+    def open(self, path, *, width=1400, height=1000, scheme="light", scripts=True, motion=False):
         tell = self.driver.execute_cdp_cmd
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         tell("Emulation.setDeviceMetricsOverride", size)
         tell("Emulation.setTouchEmulationEnabled", {"enabled": width < 600})
-        tell("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "no-preference" if motion else "reduce"}
+        tell("Emulation.setEmulatedMedia", {"features": [{"name": k, "value": v} for k, v in wishes.items()]})
         tell("Emulation.setScriptExecutionDisabled", {"value": not scripts})
         self.driver.get_log("browser")
         self.driver.get(path.as_uri())

@@ -67,9 +67,10 @@ def canvases(browser):
     return browser.js("[...document.querySelectorAll('.plot canvas')].map(c => c.toDataURL())")
 
 
-def settled(browser):
-    """Wait until the points stand still."""
-    browser.js("new Promise(done => setTimeout(done, 700))")
+def settled(browser, milliseconds=0):
+    """Wait until everything is drawn: two frames, and as long as points move."""
+    frames = "requestAnimationFrame(() => requestAnimationFrame(done))"
+    browser.js(f"new Promise(done => setTimeout(() => {frames}, {milliseconds}))")
 
 
 def selected(browser):
@@ -102,11 +103,11 @@ def test_a_page_opens_whole_and_asks_nothing_of_the_network(browser, page):
 
 
 def test_the_slider_changes_loss_allocation_precision_and_views(browser, page, digits):
-    browser.open(page)
+    browser.open(page, motion=True)
     before = {k: browser.js(f"document.getElementById('{k}').innerHTML") for k in ("figures", "allocation", "bars")}
     drawn = canvases(browser)
     browser.find("#slider").send_keys(Keys.ARROW_RIGHT)
-    settled(browser)
+    settled(browser, 600)
     assert browser.find("#lambda").text == "λ = 0.99"
     for part, html in before.items():
         assert browser.js(f"document.getElementById('{part}').innerHTML") != html
@@ -189,15 +190,12 @@ def test_hovering_shows_a_thumbnail_and_the_columns(browser, page):
 
 def test_all_can_be_done_with_the_keyboard(browser, page):
     browser.open(page)
-    reached = set()
-    for _ in range(60):
-        ActionChains(browser.driver).send_keys(Keys.TAB).perform()
-        reached.add(
-            browser.js(
-                "document.activeElement.id || document.activeElement.className || document.activeElement.tagName"
-            )
-        )
-    assert {"theme", "slider", "color", "point", "clear", "plot", "SUMMARY"} <= reached
+    browser.js("(window.reached = [], 0)")
+    browser.js(
+        "document.addEventListener('focusin', ({ target: t }) => reached.push(t.id || t.className || t.tagName))"
+    )
+    ActionChains(browser.driver).send_keys(60 * Keys.TAB).perform()
+    assert {"theme", "slider", "color", "point", "clear", "plot", "SUMMARY"} <= set(browser.js("reached"))
     browser.js("document.querySelectorAll('.plot')[2].focus()")
     ActionChains(browser.driver).send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ENTER).perform()
     assert browser.find("#neighbors p").text.startswith("Row ")
@@ -244,6 +242,20 @@ def test_a_class_selects_its_points_and_colours_change(browser, page, digits):
     assert canvases(browser) != drawn
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_classes_and_what_is_missing_have_colours_of_their_own(browser, page, scheme):
+    browser.open(page, scheme=scheme)
+    classes = browser.js("coloring({kind: 'class', classes: [...Array(40).keys()], values: [0]}).colors")
+    assert len(set(classes)) == 40
+    numbers = browser.js("coloring({kind: 'number', values: [1, null, 3, '∞']})")
+    drawn = [numbers["colors"][int(63 * value)] for value in numbers["values"]]
+    assert drawn[1] == drawn[3]
+    assert len(set(drawn)) == 3
+    paper = {"light": 255, "dark": 27}[scheme]
+    for color in [*classes[:12], *numbers["colors"][:48]]:
+        assert abs(np.dot([int(color[k : k + 2], 16) for k in (1, 3, 5)], [0.3, 0.59, 0.11]) - paper) > 40
+
+
 @pytest.mark.parametrize(("scheme", "low", "high"), [("light", 235, 256), ("dark", 0, 45)])
 @pytest.mark.parametrize(("size", "width", "height"), [("desktop", 1400, 1000), ("phone", 390, 844)])
 def test_light_and_dark_at_the_desk_and_in_the_hand(browser, page, shots, scheme, low, high, size, width, height):
@@ -253,7 +265,7 @@ def test_light_and_dark_at_the_desk_and_in_the_hand(browser, page, shots, scheme
     shot = pixels(browser, shots / f"{size}-{scheme}.png")
     assert low <= np.median(shot) < high
     assert browser.js("document.documentElement.scrollWidth") <= width
-    assert len(np.unique(shot.reshape(-1, 3), axis=0)) > 500  # points of many colours
+    assert len(np.unique(shot @ [1 << 16, 1 << 8, 1])) > 500  # points of many colours
     per_row = len({round(panel.rect["x"]) for panel in browser.all(".panel")})
     assert per_row == (2 if size == "phone" else 3)
     browser.find("#theme").click()

@@ -1,4 +1,6 @@
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.utils import Bunch
 
 from polyfold.experiments import demo
 
@@ -7,7 +9,9 @@ pytest.importorskip("PIL")
 
 def test_demo_prints_four_tables_and_writes_one_page(tmp_path, capsys, monkeypatch):
     small = {"M": 3, "H": 4, "RANK": 60, "GRID": (0.0, 0.8), "CHOICES": (0.9,), "CLUSTERINGS": 20, "ROLL": 400}
-    for name, value in small.items():
+    digits = load_digits()
+    few = Bunch(**{name: digits[name][:300] for name in ("data", "target", "images")})
+    for name, value in {**small, "load_digits": lambda: few}.items():
         monkeypatch.setattr(demo, name, value)
     path = demo.run_demo(tmp_path)
     printed = capsys.readouterr().out

@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import polyfold as pf
 from polyfold.metrics import module_correlation
 from polyfold.report import chapter, explore, write_page
+from polyfold.report._images import _shrunk
 from polyfold.report._steps import quantised
 
 DIGITS = load_digits()
@@ -144,9 +145,11 @@ def test_text_of_users_cannot_become_markup(model, tmp_path):
 
 
 def test_ten_thousand_points_with_pictures_stay_below_five_megabytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("polyfold.report._scores._QUERIES", 50)  # their number does not change the size
     rng = np.random.RandomState(0)
     n = 10_000
+    monkeypatch.setattr("polyfold.report._scores._QUERIES", 50)  # their number does not change the size
+    # No true neighbours take more bytes than those drawn at random.
+    monkeypatch.setattr("polyfold.report._steps.nearest", lambda rows, asked, k: rng.randint(n, size=(len(asked), k)))
     sources = DIGITS.images[rng.randint(len(DIGITS.images), size=n)]
     images = np.kron(sources, np.ones((1, 3, 3))) + rng.normal(0, 1.5, (n, 24, 24))
     rows = images.reshape(n, -1)[:, ::29]
@@ -185,13 +188,13 @@ def names(chapter):
 
 def test_models_of_every_kind_have_views(tmp_path):
     iris, target = load_iris(return_X_y=True)
-    network = pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, random_state=0)
+    network = pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0)
     for fitted, expected in (
         (PCA(4).fit(iris), ["coordinates 0 and 1", "coordinates 1 and 2", "coordinates 2 and 3"]),
         (PCA(1).fit(iris), ["coordinate 0"]),
         (pf.NonRedundantEmbedding(2, kernel="rbf", random_state=0).fit(iris), ["coordinates 0 and 1"]),
         (network.fit(iris), [f"layer {i} ({k} centres)" for i, k in ((1, 75), (2, 37), (3, 18), (4, 9))]),
-        (pf.BootstrapClustering(3, network=network, random_state=0).fit(iris), 5),
+        (pf.BootstrapClustering(3, network=network, n_init=2, random_state=0).fit(iris), 5),
         (make_pipeline(StandardScaler(), pf.ModularAutoencoder(3, 2, random_state=0)).fit(iris), 4),
         (FrozenEstimator(pf.ModularKernelPCA(3, 2, random_state=0).fit(iris)), 4),
         (pf.ModularClassifier(pf.ModularKernelPCA(3, 2, random_state=0)).fit(iris, target), 4),
@@ -204,9 +207,9 @@ def test_models_of_every_kind_have_views(tmp_path):
 
 
 def test_clusters_and_rival_views_come_with_the_points(tmp_path):
-    network = pf.MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, random_state=0)
+    network = pf.MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0)
     iris = load_iris().data
-    model = pf.BootstrapClustering(3, network=network, random_state=0).fit(iris)
+    model = pf.BootstrapClustering(3, network=network, n_init=2, random_state=0).fit(iris)
     (one,) = Page(explore(model, iris, views={"raw": iris[:, :2]}, path=tmp_path / "p.html")).chapters
     assert one["columns"][one["color"]]["name"] == "cluster"
     assert one["columns"][0]["values"] == model.labels_.tolist()
@@ -249,6 +252,17 @@ def test_places_do_not_depend_on_the_unit(scale, rng):
     np.testing.assert_array_equal(quantised(plane)[0], quantised(scale * plane)[0])
 
 
+@pytest.mark.parametrize("shape", [(30, 21), (21, 30, 3)])
+def test_thumbnails_are_means_of_areas(shape, rng):
+    images = rng.randint(256, size=(3, *shape)).astype(np.uint8)
+    small = _shrunk(images, 16)
+    height, width = (round(16 * length / 30) for length in shape[:2])
+    rows = np.repeat(images.astype(float), height, axis=1).reshape(3, height, shape[0], *shape[1:]).mean(axis=2)
+    expected = np.repeat(rows, width, axis=2).reshape(3, height, width, shape[1], *shape[2:]).mean(axis=3)
+    assert small.dtype == np.uint8
+    assert np.abs(small - expected).max() <= 0.51
+
+
 def test_constant_coordinates_and_far_points_are_drawn(rng):
     packed, beyond = quantised(np.zeros((5, 2)))
     assert beyond == 0
@@ -267,12 +281,13 @@ def test_a_label_that_is_a_column_has_its_name(tmp_path):
 
 
 def test_it_is_said_how_many_parts_are_shown(tmp_path):
+    few = X[:60]
     for model, parts, shown in (
-        (pf.ModularKernelPCA(9, 2, rank=40, random_state=0).fit(X), 9, 5),
-        (PCA(30).fit(X), 30, 12),
-        (PCA(7).fit(X), 7, 7),
+        (pf.ModularKernelPCA(9, 2, rank=40, random_state=0).fit(few), 9, 5),
+        (PCA(30).fit(few), 30, 12),
+        (PCA(7).fit(few), 7, 7),
     ):
-        (one,) = Page(explore(model, X, path=tmp_path / "p.html", diversities=[])).chapters
+        (one,) = Page(explore(model, few, path=tmp_path / "p.html", diversities=[])).chapters
         assert (one["parts"], one["shown"]) == (parts, shown)
 
 

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skops.io import dumps
@@ -67,6 +68,15 @@ def test_models_of_sparse_rows_are_kept(blobs, path, form):
     for model in (model.fit(X) for model in models):
         pf.save(model, path)
         np.testing.assert_array_equal(pf.load(path).transform(X), model.transform(X))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["adam", "sgd", "lbfgs"])
+def test_students_that_are_networks_are_kept(blobs, path, solver):
+    student = MLPRegressor(hidden_layer_sizes=(4,), solver=solver, max_iter=5, random_state=0)
+    model = pf.Compressed(pf.KernelEmbedding(2, random_state=0), student, random_state=0).fit(blobs)
+    pf.save(model, path)
+    np.testing.assert_array_equal(pf.load(path).transform(blobs), model.transform(blobs))
 
 
 def test_a_loaded_model_goes_on_learning(model, path, blobs):

@@ -162,6 +162,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
             with phase("network"):
                 self.network_ = self._network(n, wanted, rng).fit(X, **options)
             seed = draw_seed(rng)
+            self.n_clusters_scores_: dict[int, tuple[float, float]] = {}
             with phase("number"):
                 self.n_clusters_scores_: dict[int, tuple[float, float]] = {}
                 self.n_clusters_ = wanted or self._choose_number(n, seed)
