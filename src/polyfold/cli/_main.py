@@ -41,7 +41,13 @@ def run(arguments: list[str] | None = None) -> int:
     except Exception as error:  # whatever goes wrong is told in a sentence; the place in the code on request
         if os.environ.get("POLYFOLD_DEBUG"):
             raise
-        return _refuse(in_options(" ".join(str(error).split()) or type(error).__name__, options))
+        return _refuse(in_options(_sentence(error), options))
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"{error.filename} must be a file, but there is none."
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _options(arguments: list[str]) -> list[str]:
