@@ -150,3 +150,13 @@ def test_gaps_among_targets_matter_to_those_who_learn_from_them(call, refused):
     table("train.csv", CODES * 5, cls=["a", None, "b", "a"] * 5)
     call(f"fit train.csv --target cls {SMALL} -o m.polyfold")
     refused("fit train.csv --target cls --model ModularClassifier -o c.polyfold", "got 5 missing ones")
+
+
+@pytest.mark.parametrize("separator", [";", "\t"], ids=["semicolons", "tabs"])
+def test_tables_may_be_separated_otherwise(call, separator):
+    table("train.csv", CODES * 5)
+    pd.read_csv("train.csv", dtype=str).to_csv("other.csv", sep=separator, index=False)
+    call(f"fit train.csv {SMALL} -o m.polyfold")
+    for name in ("train", "other"):
+        call(f"transform m.polyfold {name}.csv -o {name}.npy")
+    np.testing.assert_array_equal(np.load("other.npy"), np.load("train.npy"))

@@ -39,12 +39,16 @@ def run(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (the reader has gone; nothing is left to say)
         return 0
-    except FileNotFoundError as error:
-        return _refuse(f"{error.filename or error} must be a file or folder, but there is none.")
     except Exception as error:  # whatever goes wrong is told in a sentence; the place in the code on request
         if os.environ.get("POLYFOLD_DEBUG"):
             raise
-        return _refuse(in_options(" ".join(str(error).split()) or type(error).__name__, options))
+        return _refuse(in_options(_sentence(error), options))
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"{error.filename} must be a file, but there is none."
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _options(arguments: list[str]) -> list[str]:

@@ -153,9 +153,12 @@ def _zarr(path: Path) -> Source:
 
 
 def _csv(path: Path) -> Source:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        separator = max(",;\t", key=file.readline().count)
+
     def tables(rows: int | None, texts: tuple[str, ...] = ()) -> Iterator[pd.DataFrame]:
         # With low_memory a column of numbers and texts is numbers in some of its parts.
-        options: Any = {"dtype": dict.fromkeys(texts, str), "low_memory": False}
+        options: Any = {"dtype": dict.fromkeys(texts, str), "low_memory": False, "sep": separator}
         try:
             if rows is None:
                 yield pd.read_csv(path, **options)

@@ -1,10 +1,10 @@
 """Parameters from text: numbers, names, and objects such as ``Gaussian(gamma=0.1)``; nothing is evaluated."""
 
 import ast
-import difflib
 import importlib
 import inspect
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -83,11 +83,15 @@ def find_class(name: str) -> type:
             found = None
         if inspect.isclass(found) and issubclass(found, BaseEstimator):
             return found
-    near = next(iter(difflib.get_close_matches(name, classes, n=1, cutoff=0.4)), "ModularKernelPCA")
     raise ValueError(
-        f"{name!r} must be a class of polyfold, such as {near}, or an estimator of scikit-learn by its path, such as "
-        "sklearn.linear_model.LogisticRegression."
+        f"{name!r} must be a class of polyfold ({_nearest(name, classes)}) or an estimator of scikit-learn by its "
+        "path, such as sklearn.linear_model.LogisticRegression."
     )
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    """Return the names that may have been meant, or all."""
+    return ", ".join(get_close_matches(name, names := list(names)) or names)
 
 
 def _network(cls: type, n_clusters: Any) -> Any:
@@ -96,6 +100,18 @@ def _network(cls: type, n_clusters: Any) -> Any:
         return polyfold.MultilayerBootstrapNetwork()
     classes = n_clusters if isinstance(n_clusters, int) and n_clusters > 0 else 2
     return polyfold.MultilayerBootstrapNetwork(classes, n_classes=classes)
+
+
+def _check_names(name: str, known: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Refuse parameters that an estimator does not have, and parts of what has none."""
+    for key in given:
+        part = key.partition("__")[0]
+        if part not in known:
+            raise ValueError(f"{name} has no parameter {part!r} for --set to set; it has {_nearest(part, known)}.")
+        if part != key and not hasattr(owner := given.get(part, known[part]), "set_params"):
+            raise ValueError(
+                f"--set {key} needs an object as {part}, got {owner!r}; for example --set 'kernel=Gaussian(gamma=0.1)'."
+            )
 
 
 def make_estimator(name: str, parameters: Mapping[str, Any], seed: int | None) -> Any:
@@ -113,7 +129,9 @@ def make_estimator(name: str, parameters: Mapping[str, Any], seed: int | None) -
     if has_network and any(key.startswith("network__") for key in parameters):
         given["network"] = _network(cls, parameters.get("n_clusters"))
     rest = {key: value for key, value in parameters.items() if key not in given}
-    estimator = cls(**given).set_params(**rest)
+    estimator = cls(**given)
+    _check_names(name, estimator.get_params(), rest)
+    estimator.set_params(**rest)
     if seed is not None:
         parts = estimator.get_params().items()
         unset = {key: seed for key, value in parts if key.split("__")[-1] == "random_state" and value is None}

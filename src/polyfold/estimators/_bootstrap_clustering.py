@@ -164,7 +164,6 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
             seed = draw_seed(rng)
             self.n_clusters_scores_: dict[int, tuple[float, float]] = {}
             with phase("number"):
-                self.n_clusters_scores_: dict[int, tuple[float, float]] = {}
                 self.n_clusters_ = wanted or self._choose_number(n, seed)
             with phase("directions"):
                 self.layer_ = self._choose_layer(seed)
