@@ -85,7 +85,18 @@ def papers() -> dict[str, Paper]:
     """Return all papers by their short names."""
     names = [m.name for m in pkgutil.iter_modules(polyfold.experiments.__path__) if not m.name.startswith("_")]
     modules = [importlib.import_module(f"polyfold.experiments.{name}") for name in names if name != "demo"]
+    for module in modules:
+        # Not as they were imported, which may be by parts.
+        found = sorted(module.PAPER.experiments.items(), key=lambda item: _place(item[0]))
+        module.PAPER.experiments.clear()
+        module.PAPER.experiments.update(found)
     return {module.PAPER.name: module.PAPER for module in modules}
+
+
+def _place(name: str) -> tuple[bool, int, str]:
+    """Tables before figures, by their numbers."""
+    number = re.search(r"\d+", name)
+    return "table" not in name, int(number.group()) if number else 0, name
 
 
 def experiments() -> dict[str, Experiment]:
