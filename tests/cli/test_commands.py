@@ -193,6 +193,20 @@ def test_maps_and_pages_are_written(call):
     assert call("report :iris.polyfold :iris.csv --target species -o r.html --json")["bytes"] > 1000
 
 
+def test_a_page_calls_the_target_by_its_name(call, monkeypatch):
+    names = []
+
+    def explore(*args, y, path, **kwargs):
+        names.append(y.name)
+        path.write_text("")
+
+    monkeypatch.setattr("polyfold.report.explore", explore)
+    call("report :iris.polyfold :iris.csv --target species -o r.html")
+    call("report :digits.polyfold :digits.npy --target :y.npy -o r.html")
+    call("report :digits.polyfold :digits.npz --target y -o r.html")
+    assert names == ["species", "y", "y"]
+
+
 def test_what_is_installed_is_told(call):
     about = call("info --json")
     assert "ModularKernelPCA" in about["models"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import polyfold
 from polyfold.cli._config import Setup
@@ -77,8 +78,14 @@ def report_file(
     check_length(y, rows)
     with terminal.working("writing the page"):
         shown = {"columns": _shown(source), "images": _pictures(source, rows, picked)}
-        polyfold.report.explore(fitted, rows, y=y, **shown, path=path, title=title, max_points=points)
+        named = None if y is None else pd.Series(y, name=_label(source, str(picked.target)))
+        polyfold.report.explore(fitted, rows, y=named, **shown, path=path, title=title, max_points=points)
     return {"output": str(path), "bytes": path.stat().st_size}
+
+
+def _label(source: Any, target: str) -> str:
+    """Return what the page calls the target: the column, or the file without its ending."""
+    return target if target in (source.names or source.labels or ()) else Path(target).stem
 
 
 def _shown(source: Any) -> Any:
