@@ -1,0 +1,146 @@
+"""What does a fit cost in its sizes, and how many machines would it pay to use?
+
+Design: the terms of `benchmarks.costs` (products, numbers read, …) are given seconds by fits in this process on one
+thread, at sizes that vary one by one; every run is also predicted from the others (``work``). Tasks that do nothing
+tell what Dask's scheduler needs for one (``tasks``). Fits on one and on two worker processes are compared with what
+the simulation of `benchmarks.cluster` says of such a cluster (``workers``). Then the simulation runs fits of 10⁸ and
+10⁹ rows on 10, 100 and 1,000 workers: all alike; with one in twenty three times as slow; with a worker's death every
+ten hours as well (``plan``; D = 256, R = 500, M = H = 10, Q = 1,000 queries, k = 10, chunks of 100,000 rows, 1 GB/s
+to every machine).
+
+Expected: errors of some ten per cent; fits scale until a worker has a few chunks, then slow workers and the client's
+part decide.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from threadpoolctl import threadpool_limits
+
+import polyfold as pf
+from benchmarks._record import RESULTS
+from benchmarks.cluster import Cluster, simulate
+from benchmarks.costs import COSTS, fitted, plan
+from benchmarks.pages._markdown import results
+from benchmarks.studies.scale import some_rows
+
+Sizes = dict[str, int]
+MEDIUM = {"N": 40_000, "D": 128, "R": 300, "M": 5, "H": 6, "Q": 300, "k": 10}
+VARIED = {"N": (10_000, 20_000, 80_000), "D": (32, 256), "R": (100, 600), "Q": (100, 900)}
+LARGE = {"D": 256, "R": 500, "M": 10, "H": 10, "Q": 1000, "k": 10}
+CHUNK = 100_000
+
+
+def rows_of(sizes: Sizes) -> np.ndarray:
+    """Rows of the mixture with so many columns."""
+    return np.ascontiguousarray(some_rows(sizes["N"], 1)[:, : sizes["D"]])
+
+
+def kernel_model(sizes: Sizes) -> pf.ModularKernelPCA:
+    """Return the model of these sizes."""
+    return pf.ModularKernelPCA(sizes["M"], sizes["H"], rank=sizes["R"], random_state=0, n_jobs=1)
+
+
+def calls(sizes: Sizes) -> dict[str, Callable[[], Any]]:
+    """Return what is measured, ready to be called."""
+    X = rows_of(sizes)
+    small = kernel_model(sizes).fit(X[: 2 * sizes["R"] + 1])
+    index = pf.ModularNeighbors(FrozenEstimator(small), engine="sklearn").fit(X)
+    return {
+        "ModularKernelPCA": lambda: kernel_model(sizes).fit(X),
+        "ModularAutoencoder": lambda: pf.ModularAutoencoder(sizes["M"], sizes["H"], random_state=0, n_jobs=1).fit(X),
+        "transform": lambda: small.transform(X),
+        "search": lambda: index.kneighbors(X[: sizes["Q"]], n_neighbors=sizes["k"]),
+    }
+
+
+def work(data: Path) -> dict[str, Any]:
+    """Measure every use at all sizes, and fit the terms."""
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in COSTS}
+    varied = [MEDIUM, *({**MEDIUM, name: value} for name, values in VARIED.items() for value in values)]
+    with threadpool_limits(1):
+        for sizes in varied:
+            for name, call in calls(sizes).items():
+                runs[name].append({"sizes": sizes, "cpu": min(_cpu(call) for _ in range(3))})
+    return {name: {**fitted(COSTS[name], found), "runs": found} for name, found in runs.items()}
+
+
+def _cpu(call: Callable[[], Any]) -> float:
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def nothing(number: int) -> int:
+    """Return the number: a task that costs the scheduler's time only."""
+    return number
+
+
+def tasks(data: Path) -> dict[str, float]:
+    """Seconds that a task costs the scheduler, on two worker processes."""
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers, Client(workers) as client:
+        client.gather(client.map(nothing, range(100)))
+        start = time.perf_counter()
+        client.gather(client.map(nothing, range(1000, 6000)))
+        return {"seconds": (time.perf_counter() - start) / 5000}
+
+
+def workers(data: Path) -> dict[str, Any]:
+    """Seconds of fits on one and on two workers, measured and simulated."""
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    known, found = results("costs", RESULTS)["figures"], {}
+    for count in (1, 2):
+        with LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
+            for n in (50_000, 200_000):
+                sizes = {**LARGE, "N": n}
+                rows = da.from_array(rows_of(sizes), chunks=(10_000, sizes["D"])).persist()
+                for name, model in (
+                    ("ModularKernelPCA", kernel_model(sizes)),
+                    ("ModularAutoencoder", pf.ModularAutoencoder(10, 10, random_state=0)),
+                ):
+                    model.fit(rows)  # workers import
+                    start = time.perf_counter()
+                    model.fit(rows)
+                    took = time.perf_counter() - start
+                    stages = plan(COSTS[name], known["work"][name]["seconds"], sizes, 10_000)
+                    told = simulate(stages, Cluster(count, overhead=known["tasks"]["seconds"], jitter=0))
+                    found[f"{name}, {n:,} rows, {count} workers"] = {"measured": took, "simulated": told["seconds"]}
+    return found
+
+
+CLUSTERS = {
+    "alike": {},
+    "one in twenty slow": {"slow": 0.05},
+    "slow, and deaths": {"slow": 0.05, "deaths": 0.1},
+}
+
+
+def planned(data: Path) -> dict[str, Any]:
+    """Fits of very many rows on clusters of three sizes: median of three simulations."""
+    known = results("costs", RESULTS)["figures"]
+    found: dict[str, Any] = {}
+    for name, cost in COSTS.items():
+        for n in (10**8, 10**9):
+            for count in (10, 100, 1000):
+                sizes = {**LARGE, "N": n}
+                # An index keeps its rows: one shard a worker.
+                chunk = CHUNK if name != "search" else n // count
+                stages = plan(cost, known["work"][name]["seconds"], sizes, chunk)
+                for kind, changed in CLUSTERS.items():
+                    cluster = Cluster(count, overhead=known["tasks"]["seconds"], **changed)
+                    runs = sorted((simulate(stages, cluster, seed) for seed in range(3)), key=lambda r: r["seconds"])
+                    found.setdefault(name, {}).setdefault(str(n), {}).setdefault(str(count), {})[kind] = runs[1]
+    return found
+
+
+PARTS = {"work": work, "tasks": tasks, "workers": workers, "plan": planned}
