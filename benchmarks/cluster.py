@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -187,7 +187,7 @@ class _Run:
         if not self.more.triggered:
             self.more.succeed()
 
-    def _worker(self, number: int, stage: Stage) -> Iterator[Any]:
+    def _worker(self, number: int, stage: Stage) -> Generator[simpy.Event, Any, None]:
         now = None
         try:
             while True:
@@ -229,7 +229,7 @@ class _Run:
         if not self.left and not self.goal.triggered:
             self.goal.succeed()
 
-    def _death(self, number: int, workers: list[Any], stage: Stage, goal: Any) -> Iterator[Any]:
+    def _death(self, number: int, workers: list[Any], stage: Stage, goal: Any) -> Generator[simpy.Event, Any, None]:
         while not goal.triggered:
             yield self.environment.timeout(self.rng.exponential(3600 / self.cluster.deaths))
             if goal.triggered:

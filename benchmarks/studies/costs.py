@@ -103,7 +103,7 @@ def workers(data: Path) -> dict[str, Any]:
         with LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
             for n in (50_000, 200_000):
                 sizes = {**LARGE, "N": n}
-                rows = da.from_array(rows_of(sizes), chunks=(10_000, sizes["D"])).persist()
+                rows = da.from_array(rows_of(sizes), chunks=(10_000, sizes["D"])).persist()  # pyright: ignore[reportArgumentType]
                 for name, model in (
                     ("ModularKernelPCA", kernel_model(sizes)),
                     ("ModularAutoencoder", pf.ModularAutoencoder(10, 10, random_state=0)),

@@ -1,0 +1,187 @@
+"""Write docs/scale.md and its picture from benchmarks/results/costs.json: ``python -m benchmarks.pages.scale``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+
+from benchmarks._record import RESULTS
+from benchmarks.costs import COSTS
+from benchmarks.pages._markdown import results, table
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+POWERS = {str(10**8): "10⁸", str(10**9): "10⁹"}
+TASK_LIMIT = 0.5  # share of the time above which the scheduler decides
+
+HEAD = """<!-- Written by `python -m benchmarks.pages.scale` from benchmarks/results; edit that, not this. -->
+
+# Past what can be run here
+
+**What for.** Knowing before a cluster is rented how long a fit of 10⁸ or 10⁹ rows takes on it, and from which size on
+more machines do not help. How to run on a cluster: [the guide](guide/scale.md).
+
+![Simulated hours of fits of a billion rows against the number of workers](images/scale-plan.png)
+"""
+
+TERMS = """## What a fit costs
+
+Each use is a sum of terms: products, numbers read, values computed. Their seconds are those of one core of the
+machine of these results, found by least squares (none negative) over {runs} runs of each use at {sizes}; *error* is
+that of runs predicted from all the others. On another machine the seconds differ, the counts do not.
+"""
+
+WORKERS = """## Does the simulation tell the truth?
+
+Fits on worker processes of one machine with two cores, rows in the workers' memory, against the simulation of such a
+cluster. The scheduler takes {overhead:.2f} ms for a task (measured with tasks that do nothing).
+"""
+
+PLAN = """## A hundred million and a billion rows
+
+D = 256 columns in single precision, R = 500 landmarks, M = 10 modules of H = 10, chunks of 100,000 rows, one core a
+worker, 1 GB/s to every machine; search: Q = 1,000 queries, k = 10, one shard a worker. Times of tasks spread by a
+tenth. *Slow*: one worker in twenty takes three times as long. *Deaths*: every worker dies once in ten hours on
+average, and another one takes its place after a minute. Median of three simulations. Reading is not in it: storage
+that gives every worker less than it computes decides instead, at {bytes_read:.0f} MB/s a worker for
+`ModularKernelPCA`.
+"""
+
+ADVICE = """## What to do
+
+- *Too few chunks.* A stage lasts as long as the worker with the most of them: have ten chunks a worker, or more where
+  some are slow; `rows.rechunk`.
+- *Slow workers.* What is left at the end waits for them. Smaller chunks shorten the wait; Dask steals tasks that have
+  not begun, and runs none twice.
+- *The scheduler.* It hands out tasks one after the other: chunks below some 20 MB keep it busier than the workers.
+- *The client.* Its part, R³ for eigenvalues, is the same for any number of workers; with R ≤ 2,000 it takes seconds.
+- *Deaths.* What a worker held and was not yet merged is computed again; sums are small and merged early, so little is
+  lost. One worker alone loses everything: keep at least two.
+"""
+
+
+def page(folder: Path = RESULTS) -> str:
+    """Text of the page from the figures in `folder`."""
+    figures = results("costs", folder).get("figures", {})
+    if not {"work", "tasks", "workers", "plan"} <= set(figures):
+        return HEAD
+    first = next(iter(figures["work"].values()))["runs"]
+    sizes = ", ".join(f"{name} from {low:,} to {high:,}" for name, (low, high) in _ranges(first).items())
+    each = figures["work"]["ModularKernelPCA"]["seconds"]
+    numbers = COSTS["ModularKernelPCA"].rows({"N": 1, "D": 256, "R": 500})
+    rate = 2 * 256 * 4 / sum(count * each[name] for name, count in numbers.items()) / 1e6
+    return "\n".join(
+        [
+            HEAD,
+            TERMS.format(runs=len(first), sizes=sizes),
+            terms_table(figures["work"]) + "\n",
+            WORKERS.format(overhead=1000 * figures["tasks"]["seconds"]),
+            workers_table(figures["workers"]) + "\n",
+            PLAN.format(bytes_read=rate),
+            plan_table(figures["plan"]) + "\n",
+            "## Where it stops\n",
+            stops(figures["plan"]) + "\n",
+            ADVICE,
+        ]
+    )
+
+
+def _ranges(runs: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
+    found = {name: sorted({run["sizes"][name] for run in runs}) for name in runs[0]["sizes"]}
+    return {name: (values[0], values[-1]) for name, values in found.items() if len(values) > 1}
+
+
+def terms_table(work: dict[str, Any]) -> str:
+    """Formulas, seconds of their terms, and errors."""
+    rows = []
+    for name, fit in work.items():
+        told = ", ".join(f"{term} {1e9 * s:.2g}" for term, s in fit["seconds"].items() if term != "call")
+        errors = sorted(fit["errors"])
+        error = f"{100 * errors[len(errors) // 2]:.0f} / {100 * errors[-1]:.0f}"
+        rows.append([f"`{name}`", COSTS[name].formula, told, error])
+    return table(["use", "terms", "seconds of 10⁹", "error, median / largest, %"], rows)
+
+
+def workers_table(workers: dict[str, Any]) -> str:
+    """Measured and simulated seconds."""
+    rows = [
+        [
+            name,
+            f"{run['measured']:.2f}",
+            f"{run['simulated']:.2f}",
+            f"{100 * (run['simulated'] / run['measured'] - 1):+.0f}",
+        ]
+        for name, run in workers.items()
+    ]
+    return table(["fit", "measured, s", "simulated, s", "difference, %"], rows)
+
+
+def plan_table(plan: dict[str, Any]) -> str:
+    """Return times of all plans."""
+    rows = []
+    for name, sizes in plan.items():
+        for n, clusters in sizes.items():
+            for count, kinds in clusters.items():
+                alike = kinds["alike"]
+                times = [duration(run["seconds"]) for run in kinds.values()]
+                again = f"{kinds['slow, and deaths']['again']:,}"
+                rows.append([f"`{name}`", POWERS[n], count, *times, f"{100 * alike['busy']:.0f}", again])
+    head = ["use", "rows", "workers", "alike", "slow", "slow and deaths", "busy, %", "tasks again"]
+    return table(head, rows)
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, two or three digits."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def stops(plan: dict[str, Any]) -> str:
+    """For every use, how well a thousand workers are used, and what they wait for."""
+    lines = []
+    for name, sizes in plan.items():
+        for n, clusters in sizes.items():
+            few, many = (clusters[count]["alike"] for count in ("10", "1000"))
+            gain = few["seconds"] / many["seconds"]
+            rough = clusters["1000"]["slow, and deaths"]["seconds"] / many["seconds"]
+            lines.append(
+                f"- `{name}`, {POWERS[n]} rows: a hundred times the workers are {gain:.0f} times as fast, and "
+                f"{_reason(many)}; slow workers and deaths make it {rough:.1f} times as long."
+            )
+    return "\n".join(lines)
+
+
+def _reason(run: dict[str, float]) -> str:
+    if run["busy"] > 0.8:
+        return "work is what takes the time"
+    if run["scheduler"] > TASK_LIMIT:
+        return f"the scheduler is busy {100 * run['scheduler']:.0f} % of the time"
+    if run["client"] > run["seconds"] / 3:
+        return f"the client's part takes {100 * run['client'] / run['seconds']:.0f} %"
+    return f"workers wait for the last chunks and merges {100 - 100 * run['busy']:.0f} % of the time"
+
+
+def draw(folder: Path = RESULTS) -> None:
+    """Draw the time of a billion rows against the workers."""
+    plan = results("costs", folder)["figures"]["plan"]
+    figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
+    for (name, sizes), color in zip(
+        plan.items(), plt.cm.viridis([i / len(plan) for i in range(len(plan))]), strict=True
+    ):
+        counts = [int(count) for count in sizes[str(10**9)]]
+        for kind, style in (("alike", "-"), ("slow, and deaths", ":")):
+            hours = [run[kind]["seconds"] / 3600 for run in sizes[str(10**9)].values()]
+            axes.loglog(counts, hours, style, color=color, marker="o", ms=3, label=name if style == "-" else None)
+    axes.set(xlabel="workers", ylabel="hours", title="A billion rows (dotted: some workers slow, some die)")
+    axes.legend(frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(DOCS / "images" / "scale-plan.png", dpi=120)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    draw()
+    (DOCS / "scale.md").write_text(page())
