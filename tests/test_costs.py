@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 pytest.importorskip("simpy", reason="simpy is not installed; run: pip install 'polyfold[bench]'")
-from benchmarks.cluster import BRANCHES, Cluster, Stage, simulate  # noqa: E402
-from benchmarks.costs import COSTS, fitted, plan, seconds  # noqa: E402
-from benchmarks.pages.scale import duration  # noqa: E402
+from benchmarks.cluster import BRANCHES, Cluster, Stage, simulate
+from benchmarks.costs import COSTS, fitted, plan, seconds
+from benchmarks.pages.scale import duration
 
 EXACT = {"overhead": 0.0, "jitter": 0.0}
 
