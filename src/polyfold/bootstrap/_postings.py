@@ -63,22 +63,20 @@ def first_equal_sparse(rows: Any, metric: str) -> np.ndarray:
     order = np.argsort(hashes, kind="stable")
     sizes = np.ones_like(norms) if metric == "cosine" else norms
     close = np.abs(np.diff(hashes[order])) <= 1e-11 * sizes[order][1:]
-    same = []
-    for place in np.flatnonzero(close):
-        i, j = order[place], order[place + 1]
-        if _is_same(rows[[i]], rows[[j]], float(norms[i]), float(norms[j]), metric):
-            same.append((i, j))
+    pairs = np.stack([order[:-1][close], order[1:][close]])
+    pairs = pairs[:, _are_same(rows, norms, *pairs, metric)]
     # To and fro: where the last of a run has the lowest index, the first must hear of it.
-    for i, j in same + same[::-1]:
+    for i, j in np.hstack([pairs, pairs[:, ::-1]]).T:
         out[[i, j]] = min(out[i], out[j])
     return out
 
 
-def _is_same(a: Any, b: Any, a_norm: float, b_norm: float, metric: str) -> bool:
-    if metric == "cosine":
-        a, b = a / (a_norm or 1.0), b / (b_norm or 1.0)
-    difference = (a - b).data
-    return bool(np.all(np.abs(difference) <= TIE * max(a_norm, b_norm)))
+def _are_same(rows: Any, norms: np.ndarray, i: np.ndarray, j: np.ndarray, metric: str) -> np.ndarray:
+    """Whether row ``i[t]`` is row ``j[t]`` but for rounding, for every t: (m,) bool."""
+    scales = np.where(norms > 0, norms, 1.0) if metric == "cosine" else np.ones_like(norms)
+    a, b = rows[i], rows[j]
+    a.data, b.data = a.data / np.repeat(scales[i], np.diff(a.indptr)), b.data / np.repeat(scales[j], np.diff(b.indptr))
+    return abs(a - b).max(axis=1).toarray().ravel() <= TIE * np.maximum(norms[i], norms[j])
 
 
 def _row_sums(rows: Any, entries: np.ndarray) -> np.ndarray:
@@ -107,6 +105,15 @@ def _copy_entries(data, indices, indptr, rows, place, out_indptr, out_indices, o
                 fill += 1
 
 
+# None of them is nan, so that several can be compared at a time.
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _largest(scores):
+    best = scores[0]
+    for j in range(1, len(scores)):
+        best = max(best, scores[j])
+    return best
+
+
 @njit(cache=True, nogil=True)
 def _best_scores(data, indices, indptr, weights, owners, starts, bias, out):
     scores = np.empty(len(bias))
@@ -117,10 +124,8 @@ def _best_scores(data, indices, indptr, weights, owners, starts, bias, out):
             t = indices[e]
             for f in range(starts[t], starts[t + 1]):
                 scores[owners[f]] += x * weights[f]
-        winner, best = 0, scores[0]
-        limit = best + TIE * abs(best)
-        for j in range(1, len(scores)):
-            if scores[j] > limit:
-                winner, best = j, scores[j]
-                limit = best + TIE * abs(best)
+        best = _largest(scores)
+        limit, winner = best - TIE * abs(best), 0
+        while scores[winner] < limit:
+            winner += 1
         out[i] = winner
