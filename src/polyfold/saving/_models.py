@@ -109,7 +109,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what the head of a model file says, after the checks of :func:`polyfold.load` and without making the model.
+    """Return what the head of a model file says, after the checks of :func:`polyfold.load` without making the model.
 
     Parameters
     ----------
