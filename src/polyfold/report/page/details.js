@@ -1,7 +1,9 @@
 "use strict";
 // Everything beside the panels: figures, legend, bars, neighbours, tables.
 
-const NUMBER = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+// Zeros after the point are hard to count.
+const NUMBER = { format: (v) => (v !== 0 && Math.abs(v) < 1e-4 ? v.toExponential(3) : DIGITS.format(v)) };
 const PARTS = { modules: "module", layers: "layer", coordinates: "coordinate" };
 
 function showFigures(root, chapter, current) {
