@@ -20,7 +20,7 @@ from polyfold.experiments._report import (
 from polyfold.experiments._run import Run
 
 CLEAN, LONG = "clean", "long and noisy"
-ROLLS = {CLEAN: {"noise": 0.0, "height": 21.0}, LONG: {"noise": 0.3, "height": 10.5}}
+ROLLS = {CLEAN: {"noise": 0.0, "height": 21.0}, LONG: {"noise": 0.3, "height": 7.0}}
 TANGENT = ("lle", "hessian_lle", "ltsa")
 
 
@@ -37,13 +37,14 @@ def figure1(run: Run) -> Report:
     Question: Do the first two coordinates of a roll both run along its length, and does the constraint make the second
     one show its height?
 
-    Setting: Rolls of 2,000 points, evenly dense, three draws. The paper prints neither size nor noise, so there are
-    two: a clean one of the usual height 21, and one of half that height with noise 0.3. News is the leave-one-out
-    residual of the second coordinate regressed on the first, with the width that predicts best (1 is news, 0 a
-    repetition); R² is that of 10 nearest neighbours, cross-validated.
+    Setting: Rolls of 2,000 points, evenly dense, three draws. The paper prints neither size nor noise, and says that
+    its roll is long; so the claims are judged on one of a third of the usual height 21 with noise 0.3, and a clean one
+    of the usual height stands beside it. News is the leave-one-out residual of the second coordinate regressed on the
+    first, with the width that predicts best (1 is news, 0 a repetition); R² is that of 10 nearest neighbours,
+    cross-validated.
 
     Expected: Plain coordinates repeat the length (news near 0); non-redundant ones have news near 1 and show the
-    height.
+    height. The short clean roll is easy: there, the second plain coordinate is the height.
     """
     tasks = [
         task
@@ -60,8 +61,8 @@ def figure1(run: Run) -> Report:
                 here = found.where(kernel=kernel, method=method, **shape)
                 labels = (name, SHORT[kernel], method)
                 entries += [entry(*labels, number, ours=here.values(number)) for number in ("news", "height by both")]
-            claims += _roll_claims(found.where(kernel=kernel), SHORT[kernel], name)
     for kernel in run["kernels"]:
+        claims += _roll_claims(found.where(kernel=kernel), SHORT[kernel])
         for method in BOTH:
             first = found.where(kernel=kernel, method=method, seed=run.seed, **ROLLS[LONG])[0].numbers
             panels += _roll_panels(first, f"{SHORT[kernel]}, {method}")
@@ -71,16 +72,15 @@ def figure1(run: Run) -> Report:
     return Report([Table("Second coordinate of a roll", entries, digits=2)], panels, claims, [remark])
 
 
-def _roll_claims(found: Cells, kernel: str, name: str) -> list[Claim]:
-    here = {method: found.where(method=method, **ROLLS[name]) for method in BOTH}
+def _roll_claims(found: Cells, kernel: str) -> list[Claim]:
+    here = {method: found.where(method=method, **ROLLS[LONG]) for method in BOTH}
     news = {method: cells.values("news") for method, cells in here.items()}
     height = {method: cells.values("height by both") for method, cells in here.items()}
-    repeats = f"{kernel} repeats the length in its second coordinate ({name} roll)"
-    shows = f"non-redundant {kernel} shows the height in its second coordinate ({name} roll)"
-    other = LONG if name == CLEAN else CLEAN
+    repeats = f"{kernel} repeats the length in its second coordinate"
+    shows = f"non-redundant {kernel} shows the height in its second coordinate"
     why = (
-        f"Length and noise of the roll decide: the same coordinate of the {other} roll has news "
-        f"{told(found.values('news', method=PLAIN, **ROLLS[other]))}"
+        "Length and noise of the roll decide: the same coordinate of the clean roll has news "
+        f"{told(found.values('news', method=PLAIN, **ROLLS[CLEAN]))}"
     )
     evidence = f"news {told(news[PLAIN])}, R² of the height {told(height[PLAIN])}"
     return [
