@@ -4,10 +4,10 @@ import pickle
 import numpy as np
 import pytest
 
-from polyfold.bootstrap import _few as few
 from polyfold.bootstrap import choose_bottom, fit_network
 from polyfold.bootstrap._draws import draw
 from polyfold.bootstrap._matching import match
+from polyfold.bootstrap._prepared import Prepared
 from polyfold.bootstrap._shared import Members, SharedCodes, prefers_shared
 
 OPTIONS = {"n_clusterings": 70, "feature_fraction": 0.5, "seed": 5}
@@ -90,7 +90,7 @@ def test_what_is_prepared_for_few_points_is_not_stored():
     net = fitted(X)
     stored = len(pickle.dumps(net))
     codes = net.encode(X[:2], 3)
-    assert isinstance(net._prepared, few.Prepared)
+    assert isinstance(net._prepared, Prepared)
     assert len(pickle.dumps(net)) == stored
     for other in (pickle.loads(pickle.dumps(net)), copy.copy(net), copy.deepcopy(net)):
         assert not hasattr(other, "_prepared")

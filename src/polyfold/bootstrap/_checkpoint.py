@@ -46,7 +46,7 @@ class Checkpoint:
     ) -> None:
         self.folder = Path(folder)
         wanted = portable({**settings, "seed": seed})
-        stored = self._read()
+        stored = _read_state(self.folder)
         self._state = {**wanted, "layers": {}, "parts": {}} if stored is None else stored
         self._state.setdefault("parts", {})
         differing = [key for key in wanted if self._state.get(key) != wanted[key] and (fixed or key != "seed")]
@@ -105,28 +105,35 @@ class Checkpoint:
             for path in paths:
                 path.unlink(missing_ok=True)
 
-    def _read(self) -> dict[str, Any] | None:
-        path = self.folder / STATE
-        if not path.exists():
-            strangers = sorted(self.folder.glob("layer-*.npz"))
-            if strangers:
-                raise ValueError(
-                    f"checkpoint must be a folder with its {STATE}, got {str(path)!r}, which does not exist beside "
-                    f"{strangers[0].name}; pass another folder or empty this one."
-                )
-            return None
-        try:
-            state = json.loads(path.read_bytes())
-            seal = state.pop("digest")
-        except (ValueError, TypeError, AttributeError, KeyError) as error:
-            raise _damaged(path, "pass another folder or empty this one") from error
-        if seal != fingerprint(state):
-            raise _damaged(path, "pass another folder or empty this one")
-        return state
-
     def _write(self) -> None:
         content = {**self._state, "digest": fingerprint(self._state)}
         write_file(self.folder / STATE, json.dumps(content, indent=1).encode())
+
+
+def stored_seed(folder: str | os.PathLike[str]) -> int | None:
+    """Seed of the fit that a folder belongs to, None where there is none yet."""
+    state = _read_state(Path(folder))
+    return None if state is None else int(state["seed"])
+
+
+def _read_state(folder: Path) -> dict[str, Any] | None:
+    path = folder / STATE
+    if not path.exists():
+        strangers = sorted(folder.glob("layer-*.npz"))
+        if strangers:
+            raise ValueError(
+                f"checkpoint must be a folder with its {STATE}, got {str(path)!r}, which does not exist beside "
+                f"{strangers[0].name}; pass another folder or empty this one."
+            )
+        return None
+    try:
+        state = json.loads(path.read_bytes())
+        seal = state.pop("digest")
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise _damaged(path, "pass another folder or empty this one") from error
+    if seal != fingerprint(state):
+        raise _damaged(path, "pass another folder or empty this one")
+    return state
 
 
 class Parts:

@@ -7,6 +7,7 @@ Memory follows [Zhang2016, theorem 3]: a layer keeps the indices of its centres,
 training points, V·n numbers of one or two bytes; nothing of size n × k exists.
 """
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,13 +18,15 @@ from polyfold._running import phases, threaded, track
 from polyfold.bootstrap._bottom import Bottom, DenseBottom
 from polyfold.bootstrap._checkpoint import Checkpoint, Parts, layer_parts
 from polyfold.bootstrap._draws import Draw, draw
-from polyfold.bootstrap._few import Prepared
 from polyfold.bootstrap._matching import code_dtype, match
+from polyfold.bootstrap._prepared import Prepared
 from polyfold.bootstrap._shared import BLOCK, SharedCodes, match_blocks, prefers_shared
 from polyfold.neighbors import list_recall
 
 # Points per clustering whose exact centre is found, to estimate the error of the approximate search.
 PROBES = 20
+# Blocks of a stream are asked side by side, and prepare nothing twice.
+_PREPARING = threading.Lock()
 
 
 @dataclass
@@ -44,6 +47,8 @@ class Network:
         Estimated share of assignments of the bottom layer that differ from the exact ones.
     recall : float
         Estimated share of the true neighbours in the lists that the candidates came from.
+    n_stacks : int
+        Networks side by side of which it is made: equal parts of the clusterings, in every layer.
     """
 
     bottom: Bottom
@@ -52,6 +57,7 @@ class Network:
     codes: list[np.ndarray] = field(default_factory=list, repr=False)
     disagreement: float = 0.0
     recall: float = 1.0
+    n_stacks: int = 1
 
     def encode(self, X: Any, layer: int, *, n_jobs: int = 1) -> np.ndarray:
         """Codes of new points in a layer (0 is the bottom): (V, n)."""
@@ -63,9 +69,8 @@ class Network:
 
     def _encode_up_to(self, X: Any, layer: int, n_jobs: int) -> list[np.ndarray]:
         neighbors = self.bottom.neighbors(X, own=False, n_jobs=n_jobs)
-        prepared, first = self._prepare(), None
-        if prepared.suits(X, 0):
-            first = prepared.assign_bottom(X, neighbors)
+        prepared = self._prepare()
+        first = prepared.assign_bottom(X, neighbors, n_jobs)
         if first is None:
             first = _run(
                 lambda d: self.bottom.assign(X, d, neighbors, own=False),
@@ -76,17 +81,16 @@ class Network:
             )
         codes = [first]
         for level in range(1, layer + 1):
-            if prepared.suits(X, level):
-                codes.append(prepared.assign_upper(codes[-1], level))
-            else:
-                codes.append(self._assign_layer(codes[-1], level, n_jobs))
+            found = prepared.assign_upper(codes[-1], level, n_jobs)
+            codes.append(self._assign_layer(codes[-1], level, n_jobs) if found is None else found)
         return [part.astype(code_dtype(size), copy=False) for part, size in zip(codes, self.sizes, strict=False)]
 
     def _prepare(self) -> Prepared:
-        """Return what small batches share; made when it is asked for, and not stored with the network."""
-        if not hasattr(self, "_prepared"):
-            self._prepared = Prepared(self.bottom, self.sizes, self.draws, self.codes)
-        return self._prepared
+        """Return what new points share; made when it is asked for, and not stored with the network."""
+        with _PREPARING:
+            if not hasattr(self, "_prepared"):
+                self._prepared = Prepared(self.bottom, self.sizes, self.draws, self.codes, self.n_stacks)
+            return self._prepared
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_prepared"}

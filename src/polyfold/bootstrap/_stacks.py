@@ -125,7 +125,7 @@ def reliability(shares: np.ndarray) -> tuple[float, float]:
 
 def join(networks: Sequence[Network]) -> Network:
     """Return one network with the clusterings of all; those of upper layers go on seeing their own stack."""
-    joined = replace(networks[0], draws=[], codes=[])
+    joined = replace(networks[0], draws=[], codes=[], n_stacks=len(networks))
     for level in range(len(joined.sizes)):
         offsets = np.cumsum([0] + [len(network.draws[level - 1]) for network in networks[:-1]]) * (level > 0)
         joined.draws.append(

@@ -3,7 +3,7 @@
 import copy
 import os
 import warnings
-from pathlib import Path
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -20,12 +20,9 @@ from polyfold._validation import (
     draw_seed,
     keeps_state_on_failure,
     outside,
-    own_rows,
 )
 from polyfold.bootstrap import (
-    Checkpoint,
     Network,
-    SparseBottom,
     check_not_tiny,
     check_settings,
     choose_bottom,
@@ -35,23 +32,33 @@ from polyfold.bootstrap import (
     fit_stacks,
     layer_sizes,
     level_of,
+    stored_seed,
+)
+from polyfold.estimators._bootstrap_border import (
+    KINDS,
+    Folders,
+    Placing,
+    advise_scaling,
+    output_dtype,
+    read_output,
+    rows_to_learn,
+    suitable_metric,
+    suited,
 )
 from polyfold.estimators._code_neighbors import CodeNeighborsMixin
-from polyfold.exceptions import DegenerateDataWarning, ScaleWarning
+from polyfold.exceptions import DegenerateDataWarning
 from polyfold.neighbors import sorted_lists, with_own_zeros
+from polyfold.sources import Source, answer_others, by_blocks
 
 METRICS = ("auto", "euclidean", "cosine", "linear", "precomputed")
 # Rows times clusterings of the choice of a share of the features; what the output costs beside the network.
 SHARE_COST, OUTPUT_COST = 3e5, 0.05
 # Clusterings that are expected where their number is not given.
 EXPECTED_CLUSTERINGS = 200
-# Share of entries that are not zero below which non-negative rows are read as text: counts of words, or weights.
-TEXT_DENSITY = 0.05
-# Share of the variance, in a tenth of the columns, from which on their units are doubted.
-HEAVY = 0.9
-ADVICE_ROWS = 5000
 # Share of the clusterings below that a clustering sees [Zhang2016].
 HALF = 0.5
+# Rows to learn from. Half of them are the centres of the first layer, whose codes then have two bytes.
+MOST_SAMPLES = 2**17
 
 
 class MultilayerBootstrapNetwork(
@@ -100,6 +107,10 @@ class MultilayerBootstrapNetwork(
         5·10⁷ pairs of a point and a centre.
     reconstruction : float, default=0.0
         Share of its features that every centre takes from another one, which makes clusterings more diverse.
+    max_samples : int or None, default=131072
+        Rows that the network learns from. Where there are more, it learns from a random sample of so many
+        (`sample_indices_`) and places the others as new points, block by block. None takes all, and so does a
+        precomputed graph.
     random_state : int, RandomState or None, default=None
         The same seed gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -124,7 +135,10 @@ class MultilayerBootstrapNetwork(
     neighbor_recall_ : float
         Estimated share of true nearest neighbours in the lists of the approximate search; 1 if it is exact.
     embedding_ : ndarray of shape (n_samples, n_components)
-        The training points.
+        The training points, with those that were not learned from.
+    sample_indices_ : ndarray of shape (max_samples,) or None
+        Rows that the network learned from, ascending; None if it was all of them. Where methods speak of the training
+        points, they mean these.
     explained_variance_ : ndarray of shape (n_components,)
     network_ : Network
     output_ : Output
@@ -164,6 +178,7 @@ class MultilayerBootstrapNetwork(
         metric: str = "auto",
         neighbors: Any = "auto",
         reconstruction: float = 0.0,
+        max_samples: int | None = MOST_SAMPLES,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -177,6 +192,7 @@ class MultilayerBootstrapNetwork(
         self.metric = metric
         self.neighbors = neighbors
         self.reconstruction = reconstruction
+        self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -188,8 +204,9 @@ class MultilayerBootstrapNetwork(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Bytes, float32 and float64 are used as they are.
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
+            Bytes, float32 and float64 are used as they are. A stream is any container of
+            :func:`polyfold.sources.as_source`: files, blocks, Dask.
         y : ignored
         checkpoint : path, optional
             Folder to which every finished layer is written, and parts of a layer that takes long. If it holds layers
@@ -199,34 +216,28 @@ class MultilayerBootstrapNetwork(
         -------
         self
         """
-        self._check_parameters()
-        rows = own_rows(self._validate(X, reset=True), X)
-        sizes = layer_sizes(self, rows.shape[0])
-        seed, stored = draw_seed(self.random_state), lambda stack: None
-        if checkpoint is not None:
-            stored = _Folders(checkpoint, self._settings(rows, sizes), seed, fixed=self.random_state is not None)
-            seed = stored.seed
-        if self.metric_ == "euclidean":
-            _advise_scaling(self, rows)
         with using_threads(self.n_jobs):
-            phase = phases({"network": 1.0, "output": OUTPUT_COST})
-            with phase("network"):
-                self.network_ = self._fit_network(rows, sizes, seed, stored)
-            with phase("output"):
-                return self._finish(seed, _output_dtype(rows, X))
+            others = self._learn(X, checkpoint)
+            if others is not None:
+                read = partial(read_output, self.output_, self.embedding_.dtype)
+                placing = Placing(self.network_, len(self.layer_sizes_) - 1, read)
+                (self.embedding_,) = answer_others(others, placing, self.sample_indices_, (self.embedding_,))
+        return self
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
         """Fit, and return the coordinates of the training points, (n_samples, n_components)."""
         return self.fit(X, y, checkpoint=checkpoint).embedding_.copy()
 
+    @by_blocks
     def transform(self, X: Any) -> NDArray:
         """Coordinates of points, (n_samples, n_components)."""
         check_is_fitted(self)
         rows = self._validate(X, reset=False)
         codes = self._encode(rows, len(self.layer_sizes_) - 1)
         Z = self.output_.transform(codes, n_jobs=n_threads(self.n_jobs))
-        return Z.astype(_output_dtype(rows, X), copy=False)
+        return Z.astype(output_dtype(rows, X), copy=False)
 
+    @by_blocks
     def codes(self, X: Any = None, layer: int = -1) -> NDArray:
         """Nearest centres of points in every clustering of a layer, (n_samples, n_clusterings).
 
@@ -271,6 +282,26 @@ class MultilayerBootstrapNetwork(
         if stop < len(self.layer_sizes_):
             shorter.reliability_ = shorter.reliability_error_ = np.nan  # estimated for the last layer alone
         return shorter._finish(self._output_seed, self.embedding_.dtype)
+
+    def _learn(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> Source | None:
+        """Fit to all rows, or to a sample of them; then return what holds the others as well."""
+        self._check_parameters()
+        seed, stored = draw_seed(self.random_state), lambda stack: None
+        if checkpoint is not None and self.random_state is None:
+            seed = known if (known := stored_seed(checkpoint)) is not None else seed
+        rows, self.sample_indices_, source = rows_to_learn(self, X, seed)
+        sizes = layer_sizes(self, rows.shape[0])
+        if checkpoint is not None:
+            stored = Folders(checkpoint, self._settings(rows, sizes), seed, fixed=True)
+        if self.metric_ == "euclidean":
+            advise_scaling(self, rows)
+        n = rows.shape[0] if source is None else source.n_rows
+        phase = phases({"network": 1.0, "output": OUTPUT_COST, "other rows": n / rows.shape[0] - 1})
+        with phase("network"):
+            self.network_ = self._fit_network(rows, sizes, seed, stored)
+        with phase("output"):
+            self._finish(seed, output_dtype(rows, X))
+        return source
 
     def _fit_network(self, X: Any, sizes: list[int], seed: int, stored: Any) -> Network:
         jobs = n_threads()
@@ -331,17 +362,18 @@ class MultilayerBootstrapNetwork(
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
         """Check rows at the border; neighbour lists take the place of a precomputed graph."""
-        dtype = [np.float64, np.float32, np.uint8]
-        X = check_rows(self, X, reset=reset, minimum=2 if reset else 1, dtype=dtype, order="C")
+        return self._suited(check_rows(self, X, reset=reset, minimum=2 if reset else 1, **KINDS), reset=reset)
+
+    def _suited(self, X: Any, *, reset: bool) -> Any:
+        """Return checked rows as the network takes them."""
         if reset:
-            self.metric_ = _suitable_metric(X) if self.metric == "auto" else self.metric
+            self.metric_ = suitable_metric(X) if self.metric == "auto" else self.metric
         if self.metric_ == "precomputed":
             return self._lists(X, reset=reset)
         check_not_tiny(X.data if sp.issparse(X) else X)
-        sparse_fit = sp.issparse(X) if reset else isinstance(self.network_.bottom, SparseBottom)
-        if sparse_fit:
-            return sp.csr_array(X)
-        return X.toarray() if sp.issparse(X) else X
+        if reset:
+            return sp.csr_array(X) if sp.issparse(X) else X
+        return suited(X, self.network_)
 
     def _lists(self, X: Any, *, reset: bool) -> NDArray:
         if reset and X.shape[0] != X.shape[1]:
@@ -352,6 +384,8 @@ class MultilayerBootstrapNetwork(
         check_count("n_components", self.n_components)
         check_settings(self, METRICS, auto=True)
         check_real("reconstruction", self.reconstruction, minimum=0, maximum=1)
+        if self.max_samples is not None:
+            check_count("max_samples", self.max_samples, minimum=2, hint="or pass None to learn from all rows")
         n_threads(self.n_jobs)
 
     def _settings(self, X: Any, sizes: list[int]) -> dict[str, Any]:
@@ -377,55 +411,6 @@ class MultilayerBootstrapNetwork(
         tags.input_tags.sparse = exact or self.metric == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-class _Folders:
-    """Checkpoints of the stacks of one fit, in folders of one folder, with the seed of the first; or of one network."""
-
-    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], seed: int, *, fixed: bool):
-        self.path, self.settings = Path(path), settings
-        self.first = Checkpoint(path, settings, seed=seed, fixed=fixed)
-        self.seed = self.first.seed
-
-    def __call__(self, stack: int | None) -> Checkpoint:
-        """Return that of a stack, given by its number; None for that of a network without stacks."""
-        if stack is None:
-            return self.first
-        return Checkpoint(self.path / f"stack-{stack}", self.settings, seed=self.seed)
-
-
-def _advise_scaling(network: MultilayerBootstrapNetwork, X: Any) -> None:
-    """Warn where a tenth of the columns hold nearly all of the variance: the others will hardly count."""
-    if sp.issparse(X) or X.shape[1] < 2:
-        return
-    X = X[:: -(-len(X) // ADVICE_ROWS)]
-    # In units of the largest entry, so that squares of huge and of tiny numbers stay numbers.
-    unit = float(max(X.max(), -float(X.min())))
-    variance = (X / (unit or 1.0)).var(axis=0, dtype=np.float64)
-    order = np.argsort(variance)[::-1][: max(1, X.shape[1] // 10)]
-    share = variance[order].sum() / (variance.sum() or 1.0)
-    if share < HEAVY or np.count_nonzero(variance) <= len(order):
-        return
-    names = getattr(network, "feature_names_in_", np.arange(X.shape[1]))[order[:3]]
-    warnings.warn(
-        f"{share:.0%} of the variance of X is in {len(order)} of its {X.shape[1]} columns "
-        f"({', '.join(map(str, names))}{', …' if len(order) > 3 else ''}); if columns are in different units, put a "
-        "StandardScaler before the network, or the others will hardly count.",
-        ScaleWarning,
-        stacklevel=outside(),
-    )
-
-
-def _suitable_metric(X: Any) -> str:
-    """Return the cosine for text, which rows are whose entries are nearly all zero and never negative."""
-    values = X.data if sp.issparse(X) else X
-    dense = np.count_nonzero(values) > TEXT_DENSITY * X.shape[0] * X.shape[1]
-    return "euclidean" if dense or (values.size and values.min() < 0) else "cosine"
-
-
-def _output_dtype(rows: Any, given: Any) -> type[np.floating]:
-    """Single precision for single-precision rows, or distances in place of which there are lists, else double."""
-    return np.float32 if np.float32 in (rows.dtype, getattr(given, "dtype", None)) else np.float64
 
 
 def own_network(given: Any) -> MultilayerBootstrapNetwork:

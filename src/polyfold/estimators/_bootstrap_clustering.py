@@ -1,6 +1,8 @@
 """Clustering on the similarity of a multilayer bootstrap network [Zhang2016, app. E]."""
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +28,9 @@ from polyfold.bootstrap import (
     sample_rows,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
+from polyfold.estimators._bootstrap_border import Placing
 from polyfold.exceptions import GuessWarning
+from polyfold.sources import Source, answer_others, as_source, by_blocks, is_stream
 
 # Numbers of clusters that are tried when it is not given.
 NUMBERS = (*range(2, 15), *range(16, 24, 2), 25, 28, 32, 36, 40, 45, 50)
@@ -89,6 +93,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
     readout_ : Cut or Output
     kmeans_ : KMeans
     inertia_ : float
+        Of the rows that the network learned from.
     n_features_in_ : int
 
     References
@@ -137,7 +142,9 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
+            A stream is any container of :func:`polyfold.sources.as_source`: files, blocks, Dask. Of more rows than
+            the network's `max_samples`, a sample is clustered, and the others follow as new points do.
         y : ignored
         **options : dict
             Passed on to the network's ``fit``, such as ``checkpoint``.
@@ -147,20 +154,27 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         check_choice("readout", self.readout, READOUTS)
         check_real("noise", self.noise, minimum=0, maximum=1)
         check_layer(self.layer)
-        n = _num_samples(X)
+        if is_stream(X) and not isinstance(X, np.memmap):
+            X = as_source(X)  # once: counting the rows may take a pass
+        n = X.n_rows if isinstance(X, Source) else _num_samples(X)
         wanted = self._wanted(n) if n > 1 else None  # a single row is refused by the network
+        network = self._network(n, wanted, rng)
         with using_threads(self.n_jobs):
             # Number and layer are chosen on a sample: what they cost hardly grows with the rows.
-            choice = 600.0 + 0.05 * n
+            most = n if network.max_samples is None else min(n, network.max_samples)
+            choice = 600.0 + 0.05 * most
             costs = {
-                "network": float(n),
+                "network": float(most),
                 "number": 0.0 if wanted else choice,
                 "directions": choice,
-                "k-means": 0.05 * n,
+                "k-means": 0.05 * most,
+                "other rows": float(n - most),
             }
             phase = phases(costs)
             with phase("network"):
-                self.network_ = self._network(n, wanted, rng).fit(X, **options)
+                self.network_ = network
+                others = network._learn(X, **options)
+            n = len(network.embedding_)
             seed = draw_seed(rng)
             self.n_clusters_scores_: dict[int, tuple[float, float]] = {}
             with phase("number"):
@@ -180,25 +194,31 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
             if self.noise:
                 self.membership_ = fit_membership(codes, size, self.labels_, self.n_clusters_)
                 self.labels_ = self.membership_.without_noise(codes, self.labels_, self.noise)
+            with phase("other rows"):
+                if others is not None:
+                    placing = Placing(network.network_, self.layer_, self._reading())
+                    known = self.embedding_, self.labels_
+                    self.embedding_, self.labels_ = answer_others(others, placing, network.sample_indices_, known)
         self.n_features_in_ = self.network_.n_features_in_
         vars(self).pop("feature_names_in_", None)
         if hasattr(self.network_, "feature_names_in_"):
             self.feature_names_in_ = self.network_.feature_names_in_
         return self
 
+    @by_blocks
     def predict(self, X: Any) -> NDArray:
         """Cluster of every point, -1 for noise: (n_samples,)."""
         check_is_fitted(self)
         with using_threads(self.n_jobs):
-            codes = np.ascontiguousarray(self.network_.codes(X, self.layer_).T)
-            labels = self.kmeans_.predict(self._read(codes))
-            return labels if self.membership_ is None else self.membership_.without_noise(codes, labels, self.noise)
+            return self._reading()(np.ascontiguousarray(self.network_.codes(X, self.layer_).T))[1]
 
+    @by_blocks
     def transform(self, X: Any) -> NDArray:
         """Coordinates of points on which k-means works, (n_samples, n_coordinates)."""
         check_is_fitted(self)
         with using_threads(self.n_jobs):
-            return self._read(np.ascontiguousarray(self.network_.codes(X, self.layer_).T))
+            codes = np.ascontiguousarray(self.network_.codes(X, self.layer_).T)
+            return self.readout_.transform(codes).astype(self.embedding_.dtype, copy=False)
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray:
         """Fit, and return the coordinates of the training points."""
@@ -262,8 +282,11 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
     def _layer_codes(self) -> NDArray:
         return self.network_.network_.codes[self.layer_]
 
-    def _read(self, codes: NDArray) -> NDArray:
-        return self.readout_.transform(codes).astype(self.embedding_.dtype, copy=False)
+    def _reading(self) -> Callable[[NDArray], tuple[NDArray, NDArray]]:
+        """Return what makes coordinates and labels of codes; it holds no more than that takes."""
+        return partial(
+            _read_codes, self.readout_, self.kmeans_, self.membership_, self.noise, self.embedding_.dtype
+        )
 
     def _best_means(self, Z: NDArray, rng: np.random.RandomState) -> KMeans:
         """Best of `n_init` runs, side by side, with one thread each: more would change the last digits of sums."""
@@ -288,3 +311,12 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         network = MultilayerBootstrapNetwork() if self.network is None else self.network
         tags.input_tags = get_tags(network).input_tags
         return tags
+
+
+def _read_codes(
+    readout: Any, means: KMeans, membership: Membership | None, noise: float, dtype: Any, codes: NDArray
+) -> tuple[NDArray, NDArray]:
+    """Coordinates and labels, -1 for noise, of (V, n) codes."""
+    Z = readout.transform(codes).astype(dtype, copy=False)
+    labels = means.predict(Z)
+    return Z, labels if membership is None else membership.without_noise(codes, labels, noise)

@@ -171,14 +171,15 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
 
 
 def new_network(given: Any, n_rows: int, random_state: Any, n_jobs: int | None) -> MultilayerBootstrapNetwork:
-    """Copy the network given, or make one with the recommended parameters for so many rows."""
+    """Copy the network given, or make one with the recommended parameters for so many rows, to learn from all."""
     rng = check_random_state(random_state)
     n_threads(n_jobs)
     if given is not None:
-        return own_network(given)
+        return own_network(given).set_params(max_samples=None)
     # As many groups as there are pairs of rows at most, so that a few rows have a network as well.
     classes = min(MultilayerBootstrapNetwork().n_classes, max(1, n_rows // 2))
-    return MultilayerBootstrapNetwork(n_classes=classes, random_state=draw_seed(rng), n_jobs=n_jobs)
+    options = {"max_samples": None, "random_state": draw_seed(rng), "n_jobs": n_jobs}
+    return MultilayerBootstrapNetwork(n_classes=classes, **options)
 
 
 def take_feature_names(estimator: Any, network: Any) -> None:

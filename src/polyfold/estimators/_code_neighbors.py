@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyfold._running import n_threads, using_threads
 from polyfold._validation import check_choice, check_count
 from polyfold.bootstrap import nearest_by_codes
+from polyfold.sources import by_blocks
 
 MODES = ("connectivity", "distance")
 NEIGHBORS = 15
@@ -22,6 +23,7 @@ class CodeNeighborsMixin:
     layer_sizes_: list[int]
     n_jobs: int | None
 
+    @by_blocks
     def kneighbors(
         self,
         X: Any = None,

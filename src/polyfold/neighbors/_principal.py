@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from polyfold.neighbors._cells import Cells
+
 # With fewer features than this all of them enter the bound.
 FULL_WIDTH = 64
 # Directions of the bound, and of the neighbour search, which can afford more.
@@ -24,6 +26,9 @@ SAMPLE = 2000
 # Distances held at a time.
 BLOCK_ENTRIES = 2**23
 RECALL_SAMPLE = 100
+# Rows up to which all of them are compared; beyond, those of near cells, for so many rows at a time.
+ALL_ROWS = 2**16
+CELL_BLOCK = 2**15
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ def _leading_directions(centered: np.ndarray, rng: np.random.Generator) -> np.nd
 
 
 class PrincipalIndex:
-    """Nearest training rows of any rows, approximately, by principal coordinates.
+    """Nearest training rows of any rows, approximately, by principal coordinates; among many rows, in near cells.
 
     Parameters
     ----------
@@ -113,6 +118,7 @@ class PrincipalIndex:
         table = (table / self.scale).astype(np.float32)
         # One product [x, 1]·[-2y, ‖y‖²] is the distance less ‖x‖², which does not change the order.
         self.table = np.column_stack([-2 * table, np.einsum("ij,ij->i", table, table)]).astype(np.float32)
+        self.cells = Cells(self.table) if len(self.table) > ALL_ROWS else None
 
     def _coordinates(self, rows: np.ndarray) -> np.ndarray:
         return self.screen.coordinates(unit_rows(rows) if self.unit else rows)[0]
@@ -120,7 +126,7 @@ class PrincipalIndex:
     @property
     def block(self) -> int:
         """Rows to ask for at a time, so that their distances take a bounded memory."""
-        return max(1, BLOCK_ENTRIES // len(self.table))
+        return max(1, BLOCK_ENTRIES // len(self.table)) if self.cells is None else CELL_BLOCK
 
     def nearest(self, X: np.ndarray, k: int, *, own: int | None = None) -> np.ndarray:
         """Rows of the index nearest to every row of `X`, by rising distance: (n, k) int32.
@@ -130,11 +136,24 @@ class PrincipalIndex:
         points = self._coordinates(X) / self.scale
         # A row divided by its size, and the 1 beside it too, keeps its order and its range.
         size = np.maximum(np.abs(points).max(axis=1, keepdims=True), 1.0)
-        distances = np.column_stack([points / size, 1 / size]).astype(np.float32) @ self.table.T
+        left = np.column_stack([points / size, 1 / size]).astype(np.float32)
+        out = np.empty((len(X), min(k, len(self.table))), dtype=np.int32)
+        if self.cells is not None:
+            return self._nearest_in_cells(self.cells, left, own, out)
+        distances = left @ self.table.T
         if own is not None:
             np.fill_diagonal(distances[:, own:], np.inf)
-        out = np.empty((len(X), min(k, len(self.table))), dtype=np.int32)
         _smallest(distances, out)
+        return out
+
+    def _nearest_in_cells(self, cells: Cells, left: np.ndarray, own: int | None, out: np.ndarray) -> np.ndarray:
+        for cell, group in cells.groups(left):
+            distances, rows = cells.distances(cell, left[group])
+            if own is not None:
+                distances[rows == (own + group)[:, None]] = np.inf
+            places = np.empty((len(group), out.shape[1]), dtype=np.int32)
+            _smallest(distances, places)
+            out[group] = rows[places]
         return out
 
 

@@ -160,7 +160,7 @@ def _two_columns(Z: NDArray) -> NDArray:
 def _is_training_data(network: Any, X: Any) -> bool:
     """Whether rows of `X` all over it are where the network keeps its own: then nothing has to be encoded again."""
     n = _num_samples(X)
-    if len(network.embedding_) != n:
-        return False
+    if len(network.embedding_) != n or getattr(network, "sample_indices_", None) is not None:
+        return False  # layers below know the rows that were learned from
     probes = np.unique(np.linspace(0, n - 1, _PROBES).astype(int))
     return np.allclose(network.transform(_safe_indexing(X, probes)), network.embedding_[probes], rtol=1e-4, atol=1e-6)

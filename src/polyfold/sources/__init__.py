@@ -3,6 +3,7 @@
 from polyfold.sources._budget import memory_budget
 from polyfold.sources._methods import by_blocks, write_rows
 from polyfold.sources._opening import as_source, check_stream, in_memory, is_stream, trusted
+from polyfold.sources._picking import answer_others, pick_rows
 from polyfold.sources._source import Source, add_up, stack_rows
 from polyfold.sources._survey import Survey, survey
 
@@ -10,12 +11,14 @@ __all__ = [
     "Source",
     "Survey",
     "add_up",
+    "answer_others",
     "as_source",
     "by_blocks",
     "check_stream",
     "in_memory",
     "is_stream",
     "memory_budget",
+    "pick_rows",
     "stack_rows",
     "survey",
     "trusted",

@@ -33,10 +33,12 @@ def _first_bad_row(block: Any) -> int:
 
 
 def as_block(rows: Any, dtype: np.dtype | None = None) -> Any:
-    """Return rows as an array or CSR matrix of floats: `dtype`, or single precision where they have it, else double."""
+    """Return rows as an array or CSR matrix: `dtype`, or single precision where they have it, else double."""
     rows = sp.csr_array(rows) if sp.issparse(rows) else np.asarray(rows)
     if rows.dtype.kind not in "fiub":
         raise ValueError(f"X must hold numbers, got blocks of {rows.dtype}.")
+    if dtype == np.uint8 and rows.dtype != np.uint8:
+        raise ValueError(f"blocks of X must hold bytes, as the first one, got {rows.dtype}; make them of one type.")
     return rows.astype(float_type(rows.dtype) if dtype is None else dtype, copy=False)
 
 

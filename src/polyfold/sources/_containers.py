@@ -24,7 +24,7 @@ class ArraySource(Source):
     def __init__(self, X: Any, *, is_checked: bool = False):
         self._X = X if sp.issparse(X) else np.asarray(X)  # a block of a memmap is a plain array
         check_matrix(self._X)
-        self.n_features, self.dtype = X.shape[1], float_type(X.dtype)
+        self.n_features, self.dtype, self.stored = X.shape[1], float_type(X.dtype), np.dtype(X.dtype)
         self.is_checked = is_checked
 
     @property
@@ -35,7 +35,7 @@ class ArraySource(Source):
     def read(self, rows: int) -> Iterator[Any]:
         """Yield slices."""
         for start in range(0, self.n_rows, rows):
-            yield as_block(self._X[start : start + rows])
+            yield as_block(self._X[start : start + rows], self.dtype)
 
     def blocks(self, rows: int) -> Iterator[tuple[int, Any]]:
         """Yield slices and their first rows."""
@@ -53,7 +53,7 @@ class SlicedSource(Source):
 
     def __init__(self, X: Any):
         check_matrix(X)
-        self._X, self.n_features, self.dtype = X, X.shape[1], float_type(X.dtype)
+        self._X, self.n_features, self.dtype, self.stored = X, X.shape[1], float_type(X.dtype), np.dtype(X.dtype)
         self._chunk = (getattr(X, "chunks", None) or (1,))[0]
         size = self._chunk * X.shape[1] * np.dtype(X.dtype).itemsize
         if size > budget():
@@ -86,7 +86,9 @@ class ParquetSource(Source):
         self._is_list = len(types) == 1 and hasattr(types[0], "list_size")
         self.n_features = types[0].list_size if self._is_list else len(types)
         self.names = None if self._is_list else tuple(self._columns)
-        self.dtype = self._type_of([types[0].value_type] if self._is_list else types)
+        kinds = [types[0].value_type] if self._is_list else types
+        self.dtype = self._type_of(kinds)
+        self.stored = np.result_type(*(kind.to_pandas_dtype() for kind in kinds))
 
     @cached_property
     def n_rows(self) -> int:
@@ -140,7 +142,7 @@ class BlockSource(Source):
             raise ValueError("X must have rows, got an iterable without any block.")
         check_matrix(_as_array(first))
         block = as_block(first)
-        self.n_features, self.dtype = block.shape[1], block.dtype
+        self.n_features, self.dtype, self.stored = block.shape[1], block.dtype, _as_array(first).dtype
 
     @cached_property
     def n_rows(self) -> int:

@@ -38,7 +38,7 @@ class DaskSource(Source):
             raise ValueError(f"X must be a Dask array, or a Dask data frame with columns, got {type(X).__name__}.")
         check_matrix(X)
         self._X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-        self.n_features, self.dtype = X.shape[1], float_type(X.dtype)
+        self.n_features, self.dtype, self.stored = X.shape[1], float_type(X.dtype), np.dtype(X.dtype)
 
     @property
     def n_rows(self) -> int:
@@ -84,7 +84,7 @@ class DaskSource(Source):
         delayed, starts = self._dask.delayed, np.cumsum([0, *self._lengths[:-1]])
         apply = function if self.is_checked else functools.partial(checked, function)
         # A node of its own: landmarks and the like go to every worker once.
-        shared = delayed((apply, merge), traverse=False)
+        shared = delayed((apply, merge, self.dtype), traverse=False)
         chunks = self._X.to_delayed().ravel()
         parts = [delayed(_reduce_chunk)(shared, int(i), chunk, rows) for i, chunk in zip(starts, chunks, strict=True)]
         while len(parts) > 1:
@@ -143,11 +143,11 @@ class DaskSource(Source):
 
 
 def _reduce_chunk(shared: tuple[Any, Any], start: int, chunk: Any, rows: int) -> Any:
-    apply, merge = shared
+    apply, merge, dtype = shared
     with using_threads(1):
-        return ArraySource(as_block(chunk), is_checked=True).reduce(
-            functools.partial(_shifted, apply, start), merge, rows
-        )
+        source = ArraySource(chunk, is_checked=True)
+        source.dtype = dtype
+        return source.reduce(functools.partial(_shifted, apply, start), merge, rows)
 
 
 def _shifted(function: Callable[[int, Any], Any], offset: int, start: int, block: Any) -> Any:

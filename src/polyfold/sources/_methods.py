@@ -38,7 +38,7 @@ def by_blocks(
         if not is_stream(X):
             return method(self, *args, **kwargs)
         check_is_fitted(self)
-        source, rest = as_source(X), {key: value for key, value in kwargs.items() if key != "X"}
+        source, rest = as_source(X).in_bytes(), {key: value for key, value in kwargs.items() if key != "X"}
         # By name: a worker of Dask gets the estimator, not this function.
         return source.map(functools.partial(_call, self, method.__name__, args[1:], rest), _rows(source))
 
@@ -75,7 +75,7 @@ def write_rows(method: Callable[..., Any], X: Any, out: Any, **kwargs: Any) -> A
     >>> bool(np.allclose(Z, model.transform(np.concatenate(blocks))))
     True
     """
-    source, outs = as_source(X), out if isinstance(out, tuple) else (out,)
+    source, outs = as_source(X).in_bytes(), out if isinstance(out, tuple) else (out,)
     with ExitStack() as stack:
         targets = tuple(_target(given, source, stack) for given in outs)
         source.map(functools.partial(_call, method.__self__, method.__name__, (), kwargs), _rows(source), targets)  # type: ignore[attr-defined]

@@ -76,7 +76,7 @@ def in_memory(X: Any) -> Any:
     """Return rows for work that needs them all at once: streams are read, files mapped by numpy stay where they are."""
     if not is_stream(X) or isinstance(X, np.memmap):
         return X
-    source = as_source(X)
+    source = as_source(X).in_bytes()
     return source.named(source.whole())
 
 

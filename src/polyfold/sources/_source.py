@@ -5,6 +5,7 @@ many rows of results. Sums are taken over row ranges that depend on the work alo
 chunks, the memory at hand and the number of threads change the speed and never the result.
 """
 
+import copy
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -33,6 +34,7 @@ class Source(ABC):
 
     n_features: int
     dtype: np.dtype
+    stored: np.dtype | None = None  # what the container holds, where that is known and no float
     names: tuple[str, ...] | None = None  # of the columns
     is_checked: bool = False  # whether all rows are known to be finite
     is_array: bool = False  # whether all rows can be had at once at no cost
@@ -103,6 +105,14 @@ class Source(ABC):
             for target, part in zip(filled, parts, strict=True):
                 target[start : start + len(part)] = part
         return filled[0] if single and filled is not None else filled
+
+    def in_bytes(self) -> "Source":
+        """Return the same rows, as bytes where the container holds bytes, for work that computes with them."""
+        if self.stored != np.uint8:
+            return self
+        other = copy.copy(self)
+        other.dtype = np.dtype(np.uint8)
+        return other
 
     def head(self, rows: int) -> Any:
         """Return the first rows, at most so many."""

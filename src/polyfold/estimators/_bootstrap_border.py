@@ -1,0 +1,142 @@
+"""What a bootstrap network learns from, and what it is told about it: rows, advice, checkpoints, answers for the rest."""
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from polyfold._validation import check_rows, outside, own_rows
+from polyfold.bootstrap import Checkpoint, Network, Output, SparseBottom
+from polyfold.exceptions import ScaleWarning
+from polyfold.sources import Source, as_source, check_stream, in_memory, is_stream, pick_rows, trusted
+
+# Numbers that are used as they are.
+KINDS: dict[str, Any] = {"dtype": [np.float64, np.float32, np.uint8], "order": "C"}
+
+# Share of entries that are not zero below which non-negative rows are read as text: counts of words, or weights.
+TEXT_DENSITY = 0.05
+# Share of the variance, in a tenth of the columns, from which on their units are doubted.
+HEAVY = 0.9
+ADVICE_ROWS = 5000
+
+
+@dataclass(frozen=True)
+class Placing:
+    """What a network says of rows that it has not learned from; small enough to be sent to workers, and whole.
+
+    Attributes
+    ----------
+    network : Network
+    level : int
+        The layer that is read.
+    read : callable
+        Of the (V, n) codes in that layer: arrays with a row for each.
+    """
+
+    network: Network
+    level: int
+    read: Callable[[NDArray], tuple[NDArray, ...]]
+
+    def __call__(self, rows: Any) -> tuple[NDArray, ...]:
+        """Return what is read of rows."""
+        # On one thread: blocks are worked on side by side.
+        return self.read(self.network.encode(suited(rows, self.network), self.level, n_jobs=1))
+
+
+def suited(rows: Any, network: Network) -> Any:
+    """Return rows as a fitted network takes them: CSR if it learned from such, else dense."""
+    if isinstance(network.bottom, SparseBottom):
+        return sp.csr_array(rows)
+    return rows.toarray() if sp.issparse(rows) else rows
+
+
+def read_output(output: Output, dtype: Any, codes: NDArray) -> tuple[NDArray]:
+    """Coordinates of (V, n) codes."""
+    return (output.transform(codes).astype(dtype, copy=False),)
+
+
+def rows_to_learn(network: Any, X: Any, seed: int) -> tuple[Any, NDArray | None, Source | None]:
+    """Choose what a network learns from.
+
+    Returns
+    -------
+    rows : ndarray or CSR
+        Checked, all or a sample.
+    numbers : ndarray, optional
+        Ascending numbers of the rows of a sample.
+    source : Source, optional
+        All rows, where they are more than those.
+    """
+    # A graph of all rows is no graph of some.
+    needs_all = network.metric == "precomputed" or sp.issparse(network.neighbors)
+    needs_all = needs_all or network.max_samples is None or isinstance(network.neighbors, np.ndarray)
+    if not needs_all and is_stream(X) and (found := as_source(X)).n_rows > network.max_samples:
+        source = check_stream(network, found, reset=True, minimum=2).in_bytes()
+    else:
+        given = in_memory(X)
+        rows = network._validate(given, reset=True)
+        if needs_all or rows.shape[0] <= network.max_samples:
+            return own_rows(rows, given), None, None
+        source = trusted(rows).in_bytes()
+    # A stream of its own, far from the draws of the layers.
+    rng = np.random.default_rng([seed, 2**31 + 3])
+    numbers = np.sort(rng.choice(source.n_rows, network.max_samples, replace=False))
+    # Names and numbers of columns are known by now.
+    sample = check_rows(BaseEstimator(), pick_rows(source, numbers), reset=True, minimum=2, **KINDS)
+    return network._suited(sample, reset=True), numbers, source
+
+
+class Folders:
+    """Checkpoints of the stacks of one fit, in folders of one folder, with the seed of the first; or of one network."""
+
+    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], seed: int, *, fixed: bool):
+        self.path, self.settings = Path(path), settings
+        self.first = Checkpoint(path, settings, seed=seed, fixed=fixed)
+        self.seed = self.first.seed
+
+    def __call__(self, stack: int | None) -> Checkpoint:
+        """Return that of a stack, given by its number; None for that of a network without stacks."""
+        if stack is None:
+            return self.first
+        return Checkpoint(self.path / f"stack-{stack}", self.settings, seed=self.seed)
+
+
+def advise_scaling(network: Any, X: Any) -> None:
+    """Warn where a tenth of the columns hold nearly all of the variance: the others will hardly count."""
+    if sp.issparse(X) or X.shape[1] < 2:
+        return
+    X = X[:: -(-len(X) // ADVICE_ROWS)]
+    # In units of the largest entry, so that squares of huge and of tiny numbers stay numbers.
+    unit = float(max(X.max(), -float(X.min())))
+    variance = (X / (unit or 1.0)).var(axis=0, dtype=np.float64)
+    order = np.argsort(variance)[::-1][: max(1, X.shape[1] // 10)]
+    share = variance[order].sum() / (variance.sum() or 1.0)
+    if share < HEAVY or np.count_nonzero(variance) <= len(order):
+        return
+    names = getattr(network, "feature_names_in_", np.arange(X.shape[1]))[order[:3]]
+    warnings.warn(
+        f"{share:.0%} of the variance of X is in {len(order)} of its {X.shape[1]} columns "
+        f"({', '.join(map(str, names))}{', …' if len(order) > 3 else ''}); if columns are in different units, put a "
+        "StandardScaler before the network, or the others will hardly count.",
+        ScaleWarning,
+        stacklevel=outside(),
+    )
+
+
+def suitable_metric(X: Any) -> str:
+    """Return the cosine for text, which rows are whose entries are nearly all zero and never negative."""
+    values = X.data if sp.issparse(X) else X
+    dense = np.count_nonzero(values) > TEXT_DENSITY * X.shape[0] * X.shape[1]
+    return "euclidean" if dense or (values.size and values.min() < 0) else "cosine"
+
+
+def output_dtype(rows: Any, given: Any) -> type[np.floating]:
+    """Single precision for single-precision rows, or distances in place of which there are lists, else double."""
+    return np.float32 if np.float32 in (rows.dtype, getattr(given, "dtype", None)) else np.float64

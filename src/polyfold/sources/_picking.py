@@ -1,0 +1,68 @@
+"""Some rows of a source for work that needs them at once, and answers for all the others, block by block."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyfold.sources._source import Source, stack_rows
+
+# Bytes of a block that is only looked through.
+LOOK_BYTES = 8_000_000
+# Rows that are answered at a time: enough for what a block costs whatever its size, little for the memory.
+ANSWER_ROWS = 8192
+
+
+def pick_rows(source: Source, numbers: NDArray) -> Any:
+    """Return the rows of some ascending numbers, after one pass in which all rows are checked."""
+    rows = max(64, LOOK_BYTES // source.row_bytes)
+    return stack_rows(source.reduce(partial(_pick, numbers), _joined, rows, what="blocks looked through"))
+
+
+def answer_others(
+    source: Source, function: Callable[[Any], tuple[NDArray, ...]], known: NDArray, answers: tuple[NDArray, ...]
+) -> tuple[NDArray, ...]:
+    """Return what `function` says of every row, in memory, where that of some is known.
+
+    Parameters
+    ----------
+    source : Source
+    function : callable
+        Of a block of rows: arrays with a row for each. It must be such that a worker of Dask can be sent it.
+    known : ndarray of shape (m,)
+        Ascending numbers of the rows that need not be asked.
+    answers : tuple of arrays of m rows
+        What is known of them.
+    """
+    found = source.reduce(partial(_answer, function, known), _joined, ANSWER_ROWS, what="blocks of other rows")
+    others = np.ones(source.n_rows, dtype=bool)
+    others[known] = False
+    filled = []
+    for number, given in enumerate(answers):
+        out = np.empty((source.n_rows, *given.shape[1:]), dtype=given.dtype)
+        out[known] = given
+        out[others] = np.concatenate([given[:0], *(part[number] for part in found)])
+        filled.append(out)
+    return tuple(filled)
+
+
+def _pick(numbers: NDArray, start: int, block: Any) -> list[Any]:
+    wanted = _within(numbers, start, block)
+    return [block[wanted]] if len(wanted) else []
+
+
+def _answer(function: Callable[[Any], Any], known: NDArray, start: int, block: Any) -> list[Any]:
+    others = np.setdiff1d(np.arange(block.shape[0]), _within(known, start, block), assume_unique=True)
+    return [function(block[others])] if len(others) else []
+
+
+def _within(numbers: NDArray, start: int, block: Any) -> NDArray:
+    first, last = np.searchsorted(numbers, [start, start + block.shape[0]])
+    return numbers[first:last] - start
+
+
+def _joined(total: list[Any], part: list[Any]) -> list[Any]:
+    total.extend(part)
+    return total
