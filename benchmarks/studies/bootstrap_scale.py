@@ -1,9 +1,9 @@
 """Does bootstrap clustering reach half a million rows on two cores, and is it as good there?
 
 Design: the 60,000 training images of MNIST again and again, in another order every time, each turned by up to 10°,
-stretched by up to a tenth and shifted by up to two pixels, seeded by block (`Distorted`, a stream of blocks that is made
-anew whenever it is gone through). ``BootstrapClustering(10)`` with everything else left to it, every size in a fresh
-process on two threads.
+stretched by up to a tenth and shifted by up to two pixels, seeded by block (`Distorted`, a stream that is made anew
+whenever it is gone through). ``BootstrapClustering(10)`` with everything else left to it, every size in a fresh process
+on two threads.
 
 - ``growth``: 60,000, 125,000, 250,000 and 500,000 rows: seconds, processor seconds, peak of the anonymous memory above
   what was there before, NMI and accuracy of all rows, and of those that the network has not learned from; the exponents

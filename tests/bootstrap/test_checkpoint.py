@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from polyfold.bootstrap import Checkpoint, choose_bottom, fit_network
+from polyfold.bootstrap import Checkpoint, choose_bottom, fit_network, stored_seed
 from polyfold.bootstrap._checkpoint import layer_parts
 from polyfold.bootstrap._shared import SharedCodes
 from polyfold.neighbors import PrincipalIndex
@@ -144,9 +144,10 @@ def test_a_folder_of_another_fit_is_refused(tmp_path):
         Checkpoint(tmp_path, {"sizes": [4]}, seed=4)
 
 
-def test_a_seed_that_is_not_fixed_is_that_of_the_folder(tmp_path):
-    assert Checkpoint(tmp_path, {}, seed=3, fixed=False).seed == 3
-    assert Checkpoint(tmp_path, {}, seed=4, fixed=False).seed == 3
+def test_a_folder_knows_the_seed_of_its_fit(tmp_path):
+    assert stored_seed(tmp_path) is None
+    Checkpoint(tmp_path, {}, seed=3)
+    assert stored_seed(tmp_path) == 3
 
 
 def test_a_layer_that_the_state_does_not_know_is_not_read(tmp_path):

@@ -3,7 +3,7 @@
 from polyfold._files import fingerprint
 from polyfold.bootstrap._agreement import choose_share, deepest, layer_agreement, n_directions, sample_rows
 from polyfold.bootstrap._bottom import DenseBottom, PrecomputedBottom, SparseBottom
-from polyfold.bootstrap._checkpoint import Checkpoint, stored_seed
+from polyfold.bootstrap._checkpoint import Checkpoint, Folders, stored_seed
 from polyfold.bootstrap._choose import choose_bottom
 from polyfold.bootstrap._cut import Cut, fit_cut
 from polyfold.bootstrap._draws import Draw, decaying_sizes
@@ -21,6 +21,7 @@ __all__ = [
     "Cut",
     "DenseBottom",
     "Draw",
+    "Folders",
     "Membership",
     "Network",
     "Output",

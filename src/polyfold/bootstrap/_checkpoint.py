@@ -32,30 +32,21 @@ class Checkpoint:
     settings : dict
         What decides the result, besides the seed. A folder written with other settings is refused.
     seed : int
-    fixed : bool, default=True
-        Whether the fit depends on this very seed; else that of the folder, if it has one, takes its place.
-
-    Attributes
-    ----------
-    seed : int
-        The seed that the draws come from.
+        Of a fit without one of its own, that of the folder (`stored_seed`).
     """
 
-    def __init__(
-        self, folder: str | os.PathLike[str], settings: dict[str, Any], *, seed: int, fixed: bool = True
-    ) -> None:
+    def __init__(self, folder: str | os.PathLike[str], settings: dict[str, Any], *, seed: int) -> None:
         self.folder = Path(folder)
         wanted = portable({**settings, "seed": seed})
         stored = _read_state(self.folder)
         self._state = {**wanted, "layers": {}, "parts": {}} if stored is None else stored
         self._state.setdefault("parts", {})
-        differing = [key for key in wanted if self._state.get(key) != wanted[key] and (fixed or key != "seed")]
+        differing = [key for key in wanted if self._state.get(key) != wanted[key]]
         if differing:
             raise ValueError(
                 f"checkpoint must be a folder of the same fit, got {str(self.folder)!r}, which differs in "
                 f"{', '.join(differing)}; pass another folder or empty this one."
             )
-        self.seed: int = self._state["seed"]
         if stored is None:
             self._write()
 
@@ -108,6 +99,20 @@ class Checkpoint:
     def _write(self) -> None:
         content = {**self._state, "digest": fingerprint(self._state)}
         write_file(self.folder / STATE, json.dumps(content, indent=1).encode())
+
+
+class Folders:
+    """Checkpoints of the stacks of one fit, in folders of one folder, with the seed of the first; or of one network."""
+
+    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], seed: int):
+        self.path, self.settings, self.seed = Path(path), settings, seed
+        self.first = Checkpoint(path, settings, seed=seed)
+
+    def __call__(self, stack: int | None) -> Checkpoint:
+        """Return that of a stack, given by its number; None for that of a network without stacks."""
+        if stack is None:
+            return self.first
+        return Checkpoint(self.path / f"stack-{stack}", self.settings, seed=self.seed)
 
 
 def stored_seed(folder: str | os.PathLike[str]) -> int | None:

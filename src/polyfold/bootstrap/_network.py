@@ -102,7 +102,8 @@ class Network:
         draws, size, n_codes = self.draws[level], self.sizes[level], self.sizes[level - 1]
         training, m = self.codes[level - 1], below.shape[1]
         shifted = any(len(d.shifted) for d in draws)
-        if not shifted and prefers_shared(m, training.shape[1], len(draws), size, n_codes):
+        V = len(draws) // self.n_stacks
+        if not shifted and prefers_shared(m, training.shape[1], V, size, n_codes):
             label = what and f"{what}, samples by {BLOCK}"
             parts = layer_parts(checkpoint, level, "-samples")
             return match_blocks(SharedCodes.of(training, n_codes, draws), below, size, n_jobs, label, parts)

@@ -1,9 +1,9 @@
 """Codes of new points: what depends on the network alone is prepared once, whatever is asked afterwards.
 
-Assigning a batch as a fit does gathers the centres of every clustering and builds lists of codes, which for one point
-costs a thousand times more than comparing it with them, and for blocks of a stream again and again as much as the
-comparing. Here the bottom layer compares a point with training rows where they lie, and the layers above read lists that
-are kept (`SharedCodes`). Stacks are networks of their own, and each is asked alone. The codes are those of the fit.
+A fit gathers the centres of every clustering and builds lists of codes, which for one new point costs a thousand times
+more than comparing it with them, and for the blocks of a stream as much as the comparing, again and again. Here the
+bottom layer compares a point with training rows where they lie, and the layers above read lists that are kept
+(`SharedCodes`). Stacks are networks of their own, and each is asked alone. The codes are those of a fit.
 """
 
 import threading

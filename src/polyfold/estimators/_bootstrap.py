@@ -17,11 +17,11 @@ from polyfold._validation import (
     check_count,
     check_real,
     check_rows,
-    draw_seed,
     keeps_state_on_failure,
     outside,
 )
 from polyfold.bootstrap import (
+    Folders,
     Network,
     check_not_tiny,
     check_settings,
@@ -32,22 +32,22 @@ from polyfold.bootstrap import (
     fit_stacks,
     layer_sizes,
     level_of,
-    stored_seed,
 )
 from polyfold.estimators._bootstrap_border import (
     KINDS,
-    Folders,
     Placing,
     advise_scaling,
+    lists_of,
     output_dtype,
     read_output,
     rows_to_learn,
+    seed_of,
+    settings,
     suitable_metric,
     suited,
 )
 from polyfold.estimators._code_neighbors import CodeNeighborsMixin
 from polyfold.exceptions import DegenerateDataWarning
-from polyfold.neighbors import sorted_lists, with_own_zeros
 from polyfold.sources import Source, answer_others, by_blocks
 
 METRICS = ("auto", "euclidean", "cosine", "linear", "precomputed")
@@ -80,8 +80,7 @@ class MultilayerBootstrapNetwork(
     n_components : int, default=2
         Dimension of the output.
     n_classes : int, default=10
-        Rough guess of the number of groups in the data; layers shrink while they have at least 1.5 times as many
-        centres.
+        Rough guess of the number of groups; layers shrink while they have at least 1.5 times as many centres.
     first_layer : float, int or list of int, default=0.5
         Centres per clustering of the first layer, as a share of the samples or a number; or those of all layers.
     decay : float, default=0.5
@@ -217,11 +216,7 @@ class MultilayerBootstrapNetwork(
         self
         """
         with using_threads(self.n_jobs):
-            others = self._learn(X, checkpoint)
-            if others is not None:
-                read = partial(read_output, self.output_, self.embedding_.dtype)
-                placing = Placing(self.network_, len(self.layer_sizes_) - 1, read)
-                (self.embedding_,) = answer_others(others, placing, self.sample_indices_, (self.embedding_,))
+            self._learn(X, checkpoint, places=True)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
@@ -283,24 +278,28 @@ class MultilayerBootstrapNetwork(
             shorter.reliability_ = shorter.reliability_error_ = np.nan  # estimated for the last layer alone
         return shorter._finish(self._output_seed, self.embedding_.dtype)
 
-    def _learn(self, X: Any, checkpoint: str | os.PathLike[str] | None = None) -> Source | None:
-        """Fit to all rows, or to a sample of them; then return what holds the others as well."""
+    def _learn(
+        self, X: Any, checkpoint: str | os.PathLike[str] | None = None, *, places: bool = False
+    ) -> Source | None:
+        """Fit to all rows, or to a sample of them; then return what holds the others, which are placed if asked for."""
         self._check_parameters()
-        seed, stored = draw_seed(self.random_state), lambda stack: None
-        if checkpoint is not None and self.random_state is None:
-            seed = known if (known := stored_seed(checkpoint)) is not None else seed
+        seed, stored = seed_of(self, checkpoint), lambda stack: None
         rows, self.sample_indices_, source = rows_to_learn(self, X, seed)
         sizes = layer_sizes(self, rows.shape[0])
         if checkpoint is not None:
-            stored = Folders(checkpoint, self._settings(rows, sizes), seed, fixed=True)
+            stored = Folders(checkpoint, settings(self, rows, sizes), seed)
         if self.metric_ == "euclidean":
             advise_scaling(self, rows)
-        n = rows.shape[0] if source is None else source.n_rows
-        phase = phases({"network": 1.0, "output": OUTPUT_COST, "other rows": n / rows.shape[0] - 1})
+        others = 0.0 if source is None or not places else source.n_rows / rows.shape[0] - 1
+        phase = phases({"network": 1.0, "output": OUTPUT_COST, "other rows": others})
         with phase("network"):
             self.network_ = self._fit_network(rows, sizes, seed, stored)
         with phase("output"):
             self._finish(seed, output_dtype(rows, X))
+        with phase("other rows"):
+            if source is not None and places:
+                placing = Placing(self.network_, len(sizes) - 1, partial(read_output, self.output_))
+                (self.embedding_,) = answer_others(source, placing, self.sample_indices_, (self.embedding_,))
         return source
 
     def _fit_network(self, X: Any, sizes: list[int], seed: int, stored: Any) -> Network:
@@ -369,16 +368,9 @@ class MultilayerBootstrapNetwork(
         if reset:
             self.metric_ = suitable_metric(X) if self.metric == "auto" else self.metric
         if self.metric_ == "precomputed":
-            return self._lists(X, reset=reset)
+            return lists_of(X, reset=reset)
         check_not_tiny(X.data if sp.issparse(X) else X)
-        if reset:
-            return sp.csr_array(X) if sp.issparse(X) else X
-        return suited(X, self.network_)
-
-    def _lists(self, X: Any, *, reset: bool) -> NDArray:
-        if reset and X.shape[0] != X.shape[1]:
-            raise ValueError(f"X must be a square graph or matrix with metric='precomputed', got shape {X.shape}.")
-        return sorted_lists(with_own_zeros(X) if reset else X, drop_self=False)
+        return suited(X, None if reset else self.network_)
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
@@ -387,18 +379,6 @@ class MultilayerBootstrapNetwork(
         if self.max_samples is not None:
             check_count("max_samples", self.max_samples, minimum=2, hint="or pass None to learn from all rows")
         n_threads(self.n_jobs)
-
-    def _settings(self, X: Any, sizes: list[int]) -> dict[str, Any]:
-        """Collect what a stored layer depends on."""
-        return {
-            "data": X,
-            "sizes": sizes,
-            "n_clusterings": self.n_clusterings,
-            "feature_fraction": self.feature_fraction,
-            "metric": self.metric,
-            "neighbors": self.neighbors,
-            "reconstruction": self.reconstruction,
-        }
 
     @property
     def _n_features_out(self) -> int:

@@ -1,10 +1,8 @@
-"""What a bootstrap network learns from, and what it is told about it: rows, advice, checkpoints, answers for the rest."""
+"""What a bootstrap network learns from, what it says of the other rows, and advice on the data."""
 
-import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +10,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from polyfold._validation import check_rows, outside, own_rows
-from polyfold.bootstrap import Checkpoint, Network, Output, SparseBottom
+from polyfold._validation import check_rows, draw_seed, outside, own_rows
+from polyfold.bootstrap import Network, Output, SparseBottom, stored_seed
 from polyfold.exceptions import ScaleWarning
+from polyfold.neighbors import sorted_lists, with_own_zeros
 from polyfold.sources import Source, as_source, check_stream, in_memory, is_stream, pick_rows, trusted
 
 # Numbers that are used as they are.
@@ -50,16 +49,16 @@ class Placing:
         return self.read(self.network.encode(suited(rows, self.network), self.level, n_jobs=1))
 
 
-def suited(rows: Any, network: Network) -> Any:
-    """Return rows as a fitted network takes them: CSR if it learned from such, else dense."""
-    if isinstance(network.bottom, SparseBottom):
+def suited(rows: Any, network: Network | None) -> Any:
+    """Return rows as a fitted network takes them, CSR if it learned from such, else dense; or as a new one does."""
+    if isinstance(network.bottom, SparseBottom) if network is not None else sp.issparse(rows):
         return sp.csr_array(rows)
     return rows.toarray() if sp.issparse(rows) else rows
 
 
-def read_output(output: Output, dtype: Any, codes: NDArray) -> tuple[NDArray]:
+def read_output(output: Output, codes: NDArray) -> tuple[NDArray]:
     """Coordinates of (V, n) codes."""
-    return (output.transform(codes).astype(dtype, copy=False),)
+    return (output.transform(codes),)
 
 
 def rows_to_learn(network: Any, X: Any, seed: int) -> tuple[Any, NDArray | None, Source | None]:
@@ -93,19 +92,24 @@ def rows_to_learn(network: Any, X: Any, seed: int) -> tuple[Any, NDArray | None,
     return network._suited(sample, reset=True), numbers, source
 
 
-class Folders:
-    """Checkpoints of the stacks of one fit, in folders of one folder, with the seed of the first; or of one network."""
+def seed_of(network: Any, checkpoint: Any) -> int:
+    """Draw the seed of a fit; where none is asked for, that of the folder it goes on from."""
+    seed = draw_seed(network.random_state)
+    known = None if checkpoint is None or network.random_state is not None else stored_seed(checkpoint)
+    return seed if known is None else known
 
-    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], seed: int, *, fixed: bool):
-        self.path, self.settings = Path(path), settings
-        self.first = Checkpoint(path, settings, seed=seed, fixed=fixed)
-        self.seed = self.first.seed
 
-    def __call__(self, stack: int | None) -> Checkpoint:
-        """Return that of a stack, given by its number; None for that of a network without stacks."""
-        if stack is None:
-            return self.first
-        return Checkpoint(self.path / f"stack-{stack}", self.settings, seed=self.seed)
+def settings(network: Any, rows: Any, sizes: list[int]) -> dict[str, Any]:
+    """Collect what a stored layer depends on."""
+    names = ("n_clusterings", "feature_fraction", "metric", "neighbors", "reconstruction")
+    return {"data": rows, "sizes": sizes} | {name: getattr(network, name) for name in names}
+
+
+def lists_of(X: Any, *, reset: bool) -> NDArray:
+    """Return lists of neighbours in the place of a graph or of a matrix of distances."""
+    if reset and X.shape[0] != X.shape[1]:
+        raise ValueError(f"X must be a square graph or matrix with metric='precomputed', got shape {X.shape}.")
+    return sorted_lists(with_own_zeros(X) if reset else X, drop_self=False)
 
 
 def advise_scaling(network: Any, X: Any) -> None:

@@ -284,9 +284,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _reading(self) -> Callable[[NDArray], tuple[NDArray, NDArray]]:
         """Return what makes coordinates and labels of codes; it holds no more than that takes."""
-        return partial(
-            _read_codes, self.readout_, self.kmeans_, self.membership_, self.noise, self.embedding_.dtype
-        )
+        return partial(_read_codes, self.readout_, self.kmeans_, self.membership_, self.noise, self.embedding_.dtype)
 
     def _best_means(self, Z: NDArray, rng: np.random.RandomState) -> KMeans:
         """Best of `n_init` runs, side by side, with one thread each: more would change the last digits of sums."""

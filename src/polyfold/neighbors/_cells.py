@@ -1,8 +1,8 @@
 """Cells of near rows: a search compares a row with those of the nearest cells instead of all.
 
-Rows are parted by k-means on a sample. The cells that are searched are the same for all rows of a cell, those nearest to
-its centre with so many rows together, so that distances are matrix products; what the search costs per row does not
-depend on how many rows there are. Neighbours beyond those cells are missed: the share found is for the caller to
+Rows are parted by k-means on a sample. The cells that are searched are the same for all rows of a cell: those nearest
+to its centre, with so many rows together. Distances are then matrix products, and what a row costs does not depend on
+how many there are. Neighbours beyond those cells are missed: the share found is for the caller to
 estimate (`list_recall`).
 """
 
@@ -52,10 +52,7 @@ class Cells:
         ]
 
     def distances(self, cell: int, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Squared distances, less those from the origin, of a group (g, p + 1) from the rows searched, and their numbers.
-
-        Shapes: (g, c) float32, (c,) int32.
-        """
+        """Squared distances less those from the origin, (g, c), of a group (g, p + 1) from the rows searched, (c,)."""
         parts = [slice(self.starts[other], self.starts[other + 1]) for other in self.searched[cell]]
         out = np.empty((len(left), self._n_searched(cell)), dtype=np.float32)
         at = 0

@@ -14,8 +14,8 @@ LAYERS = (
     *("neighbors", "bootstrap", "kernels", "spectra", "modular", "nonredundant", "training"),
     *("estimators", "baselines", "networks", "ensembles"),
 )
-# Modules and classes whose constructors look into folders.
-EXCLUDED = ("_checkpoint", "_Folders")
+# Modules with classes whose constructors look into folders.
+EXCLUDED = ("_checkpoint",)
 # What fitted models of ours hold of scikit-learn and scipy that skops does not trust by itself: trees and metrics of
 # neighbours, sparse arrays, optimizers of its networks. A bound method is named by its class and its own name.
 OTHERS = frozenset(

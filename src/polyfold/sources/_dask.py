@@ -7,6 +7,7 @@ worker is lost.
 
 import functools
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from copy import deepcopy
@@ -129,7 +130,10 @@ class DaskSource(Source):
         try:
             if client.status != "running":
                 raise ConnectionError(f"its client is {client.status}")
-            return compute()
+            with warnings.catch_warnings():
+                # What every task needs has to reach every worker; through the scheduler, which outlives them.
+                warnings.filterwarnings("ignore", message="Sending large graph")
+                return compute()
         except (CancelledError, ConnectionError) as error:
             raise ConnectionError(
                 f"the Dask scheduler at {client.scheduler.address if client.scheduler else 'its address'} must answer "

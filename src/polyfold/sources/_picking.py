@@ -11,8 +11,8 @@ from polyfold.sources._source import Source, stack_rows
 
 # Bytes of a block that is only looked through.
 LOOK_BYTES = 8_000_000
-# Rows that are answered at a time: enough for what a block costs whatever its size, little for the memory.
-ANSWER_ROWS = 8192
+# Rows that are answered at a time, and their bytes: enough for what a block costs whatever its size, little for memory.
+ANSWER_ROWS, ANSWER_BYTES = 2**14, 64_000_000
 
 
 def pick_rows(source: Source, numbers: NDArray) -> Any:
@@ -34,9 +34,10 @@ def answer_others(
     known : ndarray of shape (m,)
         Ascending numbers of the rows that need not be asked.
     answers : tuple of arrays of m rows
-        What is known of them.
+        What is known of them; the others are of the same types.
     """
-    found = source.reduce(partial(_answer, function, known), _joined, ANSWER_ROWS, what="blocks of other rows")
+    rows = min(ANSWER_ROWS, max(64, ANSWER_BYTES // source.row_bytes))
+    found = source.reduce(partial(_answer, function, known), _joined, rows, what="blocks of other rows")
     others = np.ones(source.n_rows, dtype=bool)
     others[known] = False
     filled = []

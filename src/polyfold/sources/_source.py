@@ -5,7 +5,6 @@ many rows of results. Sums are taken over row ranges that depend on the work alo
 chunks, the memory at hand and the number of threads change the speed and never the result.
 """
 
-import copy
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -110,7 +109,8 @@ class Source(ABC):
         """Return the same rows, as bytes where the container holds bytes, for work that computes with them."""
         if self.stored != np.uint8:
             return self
-        other = copy.copy(self)
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))  # all of it, which is more than what is sent to workers
         other.dtype = np.dtype(np.uint8)
         return other
 
