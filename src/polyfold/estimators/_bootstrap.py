@@ -35,6 +35,7 @@ from polyfold.bootstrap import (
 )
 from polyfold.estimators._bootstrap_border import (
     KINDS,
+    Others,
     Placing,
     advise_scaling,
     lists_of,
@@ -48,7 +49,7 @@ from polyfold.estimators._bootstrap_border import (
 )
 from polyfold.estimators._code_neighbors import CodeNeighborsMixin
 from polyfold.exceptions import DegenerateDataWarning
-from polyfold.sources import Source, answer_others, by_blocks
+from polyfold.sources import by_blocks
 
 METRICS = ("auto", "euclidean", "cosine", "linear", "precomputed")
 # Rows times clusterings of the choice of a share of the features; what the output costs beside the network.
@@ -210,10 +211,6 @@ class MultilayerBootstrapNetwork(
         checkpoint : path, optional
             Folder to which every finished layer is written, and parts of a layer that takes long. If it holds layers
             of the same fit, they are read instead of computed, and the result is the same as without the interruption.
-
-        Returns
-        -------
-        self
         """
         with using_threads(self.n_jobs):
             self._learn(X, checkpoint, places=True)
@@ -280,27 +277,28 @@ class MultilayerBootstrapNetwork(
 
     def _learn(
         self, X: Any, checkpoint: str | os.PathLike[str] | None = None, *, places: bool = False
-    ) -> Source | None:
+    ) -> Others | None:
         """Fit to all rows, or to a sample of them; then return what holds the others, which are placed if asked for."""
         self._check_parameters()
         seed, stored = seed_of(self, checkpoint), lambda stack: None
-        rows, self.sample_indices_, source = rows_to_learn(self, X, seed)
+        rows, others = rows_to_learn(self, X, seed)
+        self.sample_indices_ = None if others is None else others.learned
         sizes = layer_sizes(self, rows.shape[0])
         if checkpoint is not None:
             stored = Folders(checkpoint, settings(self, rows, sizes), seed)
         if self.metric_ == "euclidean":
             advise_scaling(self, rows)
-        others = 0.0 if source is None or not places else source.n_rows / rows.shape[0] - 1
-        phase = phases({"network": 1.0, "output": OUTPUT_COST, "other rows": others})
+        rest = 0.0 if others is None or not places else others.source.n_rows / rows.shape[0] - 1
+        phase = phases({"network": 1.0, "output": OUTPUT_COST, "other rows": rest})
         with phase("network"):
             self.network_ = self._fit_network(rows, sizes, seed, stored)
         with phase("output"):
             self._finish(seed, output_dtype(rows, X))
         with phase("other rows"):
-            if source is not None and places:
+            if others is not None and places:
                 placing = Placing(self.network_, len(sizes) - 1, partial(read_output, self.output_))
-                (self.embedding_,) = answer_others(source, placing, self.sample_indices_, (self.embedding_,))
-        return source
+                (self.embedding_,) = others.place(placing, (self.embedding_,))
+        return others
 
     def _fit_network(self, X: Any, sizes: list[int], seed: int, stored: Any) -> Network:
         jobs = n_threads()

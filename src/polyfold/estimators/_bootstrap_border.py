@@ -1,5 +1,6 @@
 """What a bootstrap network learns from, what it says of the other rows, and advice on the data."""
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from polyfold._validation import check_rows, draw_seed, outside, own_rows
 from polyfold.bootstrap import Network, Output, SparseBottom, stored_seed
 from polyfold.exceptions import ScaleWarning
 from polyfold.neighbors import sorted_lists, with_own_zeros
-from polyfold.sources import Source, as_source, check_stream, in_memory, is_stream, pick_rows, trusted
+from polyfold.sources import Source, answer_others, as_source, check_stream, in_memory, is_stream, pick_rows, trusted
 
 # Numbers that are used as they are.
 KINDS: dict[str, Any] = {"dtype": [np.float64, np.float32, np.uint8], "order": "C"}
@@ -61,35 +62,45 @@ def read_output(output: Output, codes: NDArray) -> tuple[NDArray]:
     return (output.transform(codes),)
 
 
-def rows_to_learn(network: Any, X: Any, seed: int) -> tuple[Any, NDArray | None, Source | None]:
-    """Choose what a network learns from.
+@dataclass(frozen=True)
+class Others:
+    """All rows, where a network has learned from some.
 
-    Returns
-    -------
-    rows : ndarray or CSR
-        Checked, all or a sample.
-    numbers : ndarray, optional
-        Ascending numbers of the rows of a sample.
-    source : Source, optional
-        All rows, where they are more than those.
+    Attributes
+    ----------
+    source : Source
+    learned : ndarray
+        Ascending numbers of those that it has learned from.
     """
+
+    source: Source
+    learned: NDArray
+
+    def place(self, placing: Placing, answers: tuple[NDArray, ...]) -> tuple[NDArray, ...]:
+        """Return what is said of all rows, where `answers` are those for the rows learned from."""
+        return answer_others(self.source, placing, self.learned, answers)
+
+
+def rows_to_learn(network: Any, X: Any, seed: int) -> tuple[Any, Others | None]:
+    """Return checked rows for a network to learn from, and what holds the others where they are a sample."""
     # A graph of all rows is no graph of some.
     needs_all = network.metric == "precomputed" or sp.issparse(network.neighbors)
     needs_all = needs_all or network.max_samples is None or isinstance(network.neighbors, np.ndarray)
-    if not needs_all and is_stream(X) and (found := as_source(X)).n_rows > network.max_samples:
+    most = math.inf if needs_all else network.max_samples
+    if most < math.inf and is_stream(X) and (found := as_source(X)).n_rows > most:
         source = check_stream(network, found, reset=True, minimum=2).in_bytes()
     else:
         given = in_memory(X)
         rows = network._validate(given, reset=True)
-        if needs_all or rows.shape[0] <= network.max_samples:
-            return own_rows(rows, given), None, None
+        if rows.shape[0] <= most:
+            return own_rows(rows, given), None
         source = trusted(rows).in_bytes()
     # A stream of its own, far from the draws of the layers.
     rng = np.random.default_rng([seed, 2**31 + 3])
-    numbers = np.sort(rng.choice(source.n_rows, network.max_samples, replace=False))
+    numbers = np.sort(rng.choice(source.n_rows, int(most), replace=False))
     # Names and numbers of columns are known by now.
     sample = check_rows(BaseEstimator(), pick_rows(source, numbers), reset=True, minimum=2, **KINDS)
-    return network._suited(sample, reset=True), numbers, source
+    return network._suited(sample, reset=True), Others(source, numbers)
 
 
 def seed_of(network: Any, checkpoint: Any) -> int:

@@ -30,7 +30,7 @@ from polyfold.bootstrap import (
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
 from polyfold.estimators._bootstrap_border import Placing
 from polyfold.exceptions import GuessWarning
-from polyfold.sources import Source, answer_others, as_source, by_blocks, is_stream
+from polyfold.sources import Source, as_source, by_blocks, is_stream
 
 # Numbers of clusters that are tried when it is not given.
 NUMBERS = (*range(2, 15), *range(16, 24, 2), 25, 28, 32, 36, 40, 45, 50)
@@ -197,8 +197,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
             with phase("other rows"):
                 if others is not None:
                     placing = Placing(network.network_, self.layer_, self._reading())
-                    known = self.embedding_, self.labels_
-                    self.embedding_, self.labels_ = answer_others(others, placing, network.sample_indices_, known)
+                    self.embedding_, self.labels_ = others.place(placing, (self.embedding_, self.labels_))
         self.n_features_in_ = self.network_.n_features_in_
         vars(self).pop("feature_names_in_", None)
         if hasattr(self.network_, "feature_names_in_"):

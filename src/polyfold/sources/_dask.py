@@ -146,7 +146,7 @@ class DaskSource(Source):
         return {name: value for name, value in vars(self).items() if name in ("n_features", "dtype", "names")}
 
 
-def _reduce_chunk(shared: tuple[Any, Any], start: int, chunk: Any, rows: int) -> Any:
+def _reduce_chunk(shared: tuple[Any, Any, Any], start: int, chunk: Any, rows: int) -> Any:
     apply, merge, dtype = shared
     with using_threads(1):
         source = ArraySource(chunk, is_checked=True)
@@ -158,7 +158,7 @@ def _shifted(function: Callable[[int, Any], Any], offset: int, start: int, block
     return function(offset + start, block)
 
 
-def _merge_parts(shared: tuple[Any, Any], parts: list[Any]) -> Any:
+def _merge_parts(shared: tuple[Any, Any, Any], parts: list[Any]) -> Any:
     return functools.reduce(shared[1], parts[1:], deepcopy(parts[0]))
 
 
