@@ -199,7 +199,7 @@ def _costs(
     """Return about how many seconds every layer takes."""
     n, d = shape
     exact = 1.2e-11 * V * n * sizes[0] * fraction * d
-    lists = 1e-8 * V * n * fraction * d + searches * 2e-8 * n * n
+    lists = 1e-8 * V * n * fraction * d + searches * 2e-8 * n * min(n, 2**16)
     first = lists if getattr(bottom, "n_candidates", 0) else exact
     upper = 2.5e-9 * V * (V + 50) * n
     return {f"layer {i + 1}/{len(sizes)}": upper if i else first for i in range(len(sizes))}
