@@ -58,11 +58,12 @@ def fit_stacks(
         Its standard error.
     """
     # A stack is a few seconds where the search for neighbours of many points is a minute.
-    phase = phases({"neighbours": 2e-8 * X.shape[0] * min(X.shape[0], 2**16), "stacks": 4e-6 * MOST * STACK * X.shape[0]})
+    n = X.shape[0]
+    phase = phases({"neighbours": 2e-8 * n * min(n, 2**16), "stacks": 4e-6 * MOST * STACK * n})
     with phase("neighbours"):
         neighbors = bottom.neighbors(X, own=True, n_jobs=n_jobs, checkpoint=checkpoint(None))
     rng = np.random.default_rng([seed, 2**31 + 1])
-    pairs = rng.integers(X.shape[0], size=(2, PAIRS))
+    pairs = rng.integers(n, size=(2, PAIRS))
     networks: list[Network] = []
     shares: list[np.ndarray] = []
     value = error = 0.0
