@@ -180,6 +180,28 @@ def bootstrap_mnist() -> str:
     return table(["", "NMI", "ACC", "cost"], rows)
 
 
+def bootstrap_scale() -> str:
+    """Return cost and quality of bootstrap clustering against the number of rows."""
+    found = results("bootstrap_scale")["growth"]
+    rows = [
+        [
+            f"{int(size):,}",
+            f"{row['seconds']:.0f}",
+            f"{row['cpu']:.0f}",
+            f"{row['MB'] / 1000:.1f}",
+            f"{row['nmi']:.1f}",
+            f"{row['nmi of the others']:.1f}" if "nmi of the others" in row else "–",
+            f"{row['recall']:.2f}",
+        ]
+        for size, row in found.items()
+        if size.isdecimal()
+    ]
+    exponents = found["exponents"]
+    head = ["rows", "seconds", "processor seconds", "own memory, GB", "NMI, %", "of the rows not learned from", "recall"]
+    growth = f"Time grows as N^{exponents['seconds']:.2f} from the first size to the last, processor time as"
+    return f"{table(head, rows)}\n\n{growth} N^{exponents['cpu']:.2f}."
+
+
 def nonredundant_digits() -> str:
     """Return the errors of a cubic SVM on few coordinates of MNIST."""
     digits = results("nonredundant")["digits"]
@@ -197,6 +219,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "others": others,
     "autoencoder-sets": autoencoder_sets,
     "bootstrap-mnist": bootstrap_mnist,
+    "bootstrap-scale": bootstrap_scale,
     "nonredundant-digits": nonredundant_digits,
 }
 

@@ -119,6 +119,8 @@ class PrincipalIndex:
         # One product [x, 1]·[-2y, ‖y‖²] is the distance less ‖x‖², which does not change the order.
         self.table = np.column_stack([-2 * table, np.einsum("ij,ij->i", table, table)]).astype(np.float32)
         self.cells = Cells(self.table) if len(self.table) > ALL_ROWS else None
+        if self.cells is not None:
+            self.table = self.cells.table  # one of them is enough, in another order
 
     def _coordinates(self, rows: np.ndarray) -> np.ndarray:
         return self.screen.coordinates(unit_rows(rows) if self.unit else rows)[0]
