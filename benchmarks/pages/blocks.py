@@ -197,7 +197,7 @@ def bootstrap_scale() -> str:
         if size.isdecimal()
     ]
     exponents = found["exponents"]
-    head = ["rows", "seconds", "processor seconds", "own memory, GB", "NMI, %", "of the rows not learned from", "recall"]
+    head = ["rows", "seconds", "processor seconds", "own memory, GB", "NMI, %", "of rows not learned from", "recall"]
     growth = f"Time grows as N^{exponents['seconds']:.2f} from the first size to the last, processor time as"
     return f"{table(head, rows)}\n\n{growth} N^{exponents['cpu']:.2f}."
 
