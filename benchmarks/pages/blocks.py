@@ -186,7 +186,7 @@ def bootstrap_scale() -> str:
     rows = [
         [
             f"{int(size):,}",
-            f"{row['seconds']:.0f}",
+            f"{row['seconds']:.0f}" if row["threads"] == 2 else "–",
             f"{row['cpu']:.0f}",
             f"{row['MB'] / 1000:.1f}",
             f"{row['nmi']:.1f}",
@@ -197,7 +197,15 @@ def bootstrap_scale() -> str:
         if size.isdecimal()
     ]
     exponents = found["exponents"]
-    head = ["rows", "seconds", "processor seconds", "own memory, GB", "NMI, %", "of rows not learned from", "recall"]
+    head = [
+        "rows",
+        "seconds, two cores",
+        "processor seconds",
+        "own memory, GB",
+        "NMI, %",
+        "of rows not learned from",
+        "recall",
+    ]
     growth = f"Time grows as N^{exponents['seconds']:.2f} from the first size to the last, processor time as"
     return f"{table(head, rows)}\n\n{growth} N^{exponents['cpu']:.2f}."
 

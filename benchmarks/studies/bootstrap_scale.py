@@ -3,7 +3,7 @@
 Design: the 60,000 training images of MNIST again and again, in another order every time, each turned by up to 5°,
 stretched by up to a twentieth and shifted by up to a pixel, seeded by block (`Distorted`, a stream that is made anew
 whenever it is gone through). ``BootstrapClustering(10)`` with everything else left to it, every size in a fresh process
-on two threads.
+on two threads, or POLYFOLD_JOBS.
 
 - ``growth``: 60,000, 125,000, 250,000 and 500,000 rows: seconds, processor seconds, peak of the anonymous memory above
   what was there before, NMI and accuracy of all rows, and of those that the network has not learned from; the exponents
@@ -15,6 +15,7 @@ Expected: exponents of at most 1.2, at most 8 GB, NMI not below that of 60,000 r
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +32,7 @@ SIZES = (60_000, 125_000, 250_000, 500_000)
 SAMPLES = (2**15, 2**16, 2**17)
 BLOCK = 10_000
 IMAGES, SIDE = 60_000, 28
-JOBS = 2
+JOBS = int(os.environ.get("POLYFOLD_JOBS", "2"))
 # Bounds of angle in radians, of the factor of the size and of the shift in pixels.
 TURN, STRETCH, SHIFT = np.pi / 36, 0.05, 1.0
 
@@ -112,7 +113,8 @@ def fit_one(data: Path, rows: int, seed: int = 0, max_samples: int | None = None
         others = np.delete(np.arange(rows), network.sample_indices_)
         figures["nmi of the others"] = 100 * nmi(y[others], labels[others])
     figures |= {"recall": network.neighbor_recall_, "disagreement": network.disagreement_}
-    return figures | {"clusterings": network.n_clusterings_, "layer": clustering.layer_}
+    chosen = {"clusterings": network.n_clusterings_, "share": network.feature_fraction_, "layer": clustering.layer_}
+    return figures | chosen | {"threads": JOBS}
 
 
 def growth(data: Path) -> dict[str, Any]:
