@@ -137,25 +137,16 @@ def slowly(block, seconds=0.1):
     return block
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster),
-    ):
-        yield cluster
-
-
 @pytest.fixture
 def slow_rows():
     return da.from_array(rows(2000), chunks=(100, 12)).map_blocks(slowly, dtype=np.float32)
 
 
-def test_processes_give_the_same_model_though_one_dies(cluster, slow_rows):
+def test_processes_give_the_same_model_though_one_dies(workers, processes, slow_rows):
     there = MODELS["modular"]().fit(rows(2000))
     undisturbed = MODELS["modular"]().fit(slow_rows)
     assert_same(undisturbed, there, rows(2000))
-    victim = next(iter(cluster.workers.values()))
+    victim = next(iter(processes.workers.values()))
     killer = threading.Timer(0.5, lambda: os.kill(victim.pid, signal.SIGKILL))
     killer.start()
     model = MODELS["modular"]().fit(slow_rows)
@@ -164,7 +155,7 @@ def test_processes_give_the_same_model_though_one_dies(cluster, slow_rows):
     np.testing.assert_array_equal(model.components_, undisturbed.components_)
 
 
-def test_an_interrupted_fit_leaves_nothing_on_the_cluster(cluster, slow_rows):
+def test_an_interrupted_fit_leaves_nothing_on_the_cluster(workers, processes, slow_rows):
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.7)
@@ -173,9 +164,9 @@ def test_an_interrupted_fit_leaves_nothing_on_the_cluster(cluster, slow_rows):
     finally:
         signal.signal(signal.SIGALRM, before)
     deadline = time.monotonic() + 20
-    while cluster.scheduler.tasks and time.monotonic() < deadline:
+    while processes.scheduler.tasks and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not cluster.scheduler.tasks
+    assert not processes.scheduler.tasks
 
 
 def test_a_dead_scheduler_is_an_error_and_not_a_silence(slow_rows):

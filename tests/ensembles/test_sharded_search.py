@@ -1,0 +1,258 @@
+"""Search on a cluster: the answers of one machine, and what is said when a part of them is missing."""
+
+import os
+import pickle
+import signal
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.frozen import FrozenEstimator
+
+pytest.importorskip("distributed")
+
+import dask.array as da
+import distributed
+
+import polyfold as pf
+from polyfold.ensembles._cells import Cells, count_groups, shard_bounds
+from polyfold.ensembles._shards import Cell
+from polyfold.exceptions import CoverageWarning
+from tests.sources.containers import LOCAL, container, rows
+
+X = rows(1500)
+NEW = rows(60, seed=1)
+CHUNKS = (400, 12)
+
+
+@pytest.fixture(scope="module")
+def modules():
+    return FrozenEstimator(pf.ModularKernelPCA(4, 2, rank=60, random_state=0).fit(X))
+
+
+@pytest.fixture(scope="module")
+def here(modules):
+    return pf.ModularNeighbors(modules, n_neighbors=5).fit(X)
+
+
+@pytest.fixture(scope="module")
+def threads():
+    """Two workers in this process."""
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def spread(threads, modules):
+    """Fit an index to four shards on two workers."""
+
+    def spread(**parameters):
+        with threads.as_current():
+            index = pf.ModularNeighbors(modules, n_neighbors=5, **parameters)
+            return index.fit(da.from_array(X, chunks=CHUNKS))
+
+    return spread
+
+
+def assert_same(found, wanted):
+    np.testing.assert_array_equal(found[1], wanted[1])
+    np.testing.assert_allclose(found[0], wanted[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [*LOCAL[1:], "dask"])
+def test_an_index_of_a_stream_is_that_of_the_array(kind, tmp_path):
+    representation = pf.ModularKernelPCA(3, 2, rank=60, random_state=0)
+    index, same = (
+        pf.ModularNeighbors(representation, n_neighbors=3).fit(given) for given in (container(kind, X, tmp_path), X)
+    )
+    assert index.n_samples_fit_ == 1500
+    vars(index.representation_).pop("feature_names_in_", None)
+    vars(index).pop("feature_names_in_", None)
+    np.testing.assert_array_equal(index.kneighbors(NEW)[1], same.kneighbors(NEW)[1])
+    assert index.search(NEW).coverage.is_complete
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("options", [{}, {"modules": 1, "expand": 9}, {"modules": [3, 1]}, {"n_neighbors": 20}])
+def test_shards_and_groups_of_modules_give_the_neighbours_of_one_machine(spread, here, groups, options):
+    index = spread(module_groups=groups)
+    result = index.search(NEW, **options)
+    assert_same(result, here.kneighbors(NEW, **options))
+    assert result.coverage.is_complete
+    assert result.coverage.share == 1
+    assert result.coverage.answered.shape[0] == 4
+
+
+def test_every_group_of_modules_has_its_worker(spread):
+    cells = spread(module_groups=2)._search.cells
+    places = cells.client.who_has([cells[number] for number in range(len(cells))])
+    assert {cells.members(number) for number in range(len(cells))} == {(0, 1), (2, 3)}
+    assert all(places[cells[n].key] != places[cells[n + 1].key] for n in range(0, len(cells), 2))
+
+
+def test_training_points_radius_and_rows_of_dask(spread, here):
+    index = spread()
+    assert_same(index.kneighbors(), here.kneighbors())
+    with index._search.cells.client.as_current():
+        assert_same(index.kneighbors(da.from_array(NEW, chunks=(25, 12))), here.kneighbors(NEW))
+    for X_new in (NEW, None):
+        found, wanted = (each.radius_neighbors(X_new, radius=0.05) for each in (index, here))
+        assert sum(map(len, wanted[1])) > 0
+        for i in (0, 1):
+            np.testing.assert_allclose(np.concatenate(found[i]), np.concatenate(wanted[i]), rtol=1e-9)
+    with pytest.raises(ValueError, match="fit with module_groups=1"):
+        spread(module_groups=2).radius_neighbors(NEW, radius=0.1)
+
+
+def test_every_shard_is_tuned_to_a_recall(spread, here):
+    index = spread(recall=0.9)
+    truth = here.kneighbors(NEW, modules=4, expand=5, return_distance=False)
+    found = index.kneighbors(NEW, return_distance=False)
+    assert np.mean([len(set(a) & set(b)) / 5 for a, b in zip(found, truth, strict=True)]) > 0.85
+    assert 0.85 < index.recall_ <= 1
+    assert index.modules_ <= 4
+
+
+def fail():
+    raise RuntimeError("this part is gone")
+
+
+def lose(index, numbers, monkeypatch):
+    monkeypatch.setattr(Cells, "renew", lambda self, number: None)
+    for number in numbers:
+        index._search.cells[number] = index._search.cells.client.submit(fail, pure=False)
+
+
+def test_a_lost_shard_costs_its_rows_only(spread, modules, monkeypatch):
+    index = spread()
+    lose(index, [1], monkeypatch)
+    with pytest.warns(CoverageWarning, match=r"not rows 400 to 799; raise deadline, or search again") as told:
+        distances, indices = index.kneighbors(NEW)
+    assert len(told) == 1
+    coverage = index.search(NEW).coverage
+    assert coverage.lost_shards.tolist() == [1]
+    assert coverage.share == pytest.approx(1100 / 1500)
+    kept = np.setdiff1d(np.arange(1500), np.arange(400, 800))
+    others = pf.ModularNeighbors(modules, n_neighbors=5).fit(X[kept])
+    assert_same((distances, indices), (others.kneighbors(NEW)[0], kept[others.kneighbors(NEW)[1]]))
+
+
+def test_a_lost_module_costs_its_part_of_the_distance_only(spread, here, monkeypatch):
+    index = spread(module_groups=4)
+    lose(index, range(2, 16, 4), monkeypatch)
+    result = index.search(NEW)
+    assert result.coverage.lost_modules.tolist() == [2]
+    assert result.coverage.share == 0.75
+    assert_same(result, here.kneighbors(NEW, modules=[0, 1, 3]))
+    lose(index, [5], monkeypatch)
+    partly = index.search(NEW).coverage
+    assert not partly.answered[1, 1]
+    assert "module 1 of rows 400 to 799" in str(partly)
+
+
+def test_rows_that_nobody_has_are_told_from_others(spread, monkeypatch):
+    index = spread()
+    lose(index, [0, 1, 2], monkeypatch)
+    distances, indices, _ = index.search(NEW[:3], 400)
+    assert (indices[:, 300:] == -1).all()
+    assert np.isinf(distances[:, 300:]).all()
+    assert (indices[:, :300] >= 1200).all()
+    lose(index, [3], monkeypatch)
+    with pytest.raises(RuntimeError, match="this part is gone"):
+        index.kneighbors(NEW)
+
+
+class Late(Cell):
+    """A cell whose worker takes its time."""
+
+    def local(self, modules):
+        time.sleep(3)
+        return super().local(modules)
+
+
+def made_late(cell):
+    late = object.__new__(Late)
+    vars(late).update(vars(cell))
+    return late
+
+
+def test_a_late_part_is_asked_elsewhere_before_the_deadline(spread, here):
+    index = spread(deadline=2.5)
+    cells = index._search.cells
+    cells[0] = cells.client.submit(made_late, cells[0], pure=False)
+    begin = time.monotonic()
+    assert_same(index.kneighbors(NEW), here.kneighbors(NEW))
+    assert time.monotonic() - begin < 2.5
+
+
+def test_a_deadline_is_kept_without_the_late(spread, here, monkeypatch):
+    index = spread(deadline=0.6)
+    cells = index._search.cells
+    cells[0] = cells.client.submit(made_late, cells[0], pure=False)
+    monkeypatch.setattr(Cells, "renew", lambda self, number: None)
+    begin = time.monotonic()
+    result = index.search(NEW)
+    assert time.monotonic() - begin < 1.2
+    assert result.coverage.lost_shards.tolist() == [0]
+    assert (result.indices >= 400).all()
+    for number in range(len(cells)):
+        cells[number] = cells.client.submit(made_late, cells[number], pure=False)
+    with pytest.raises(TimeoutError, match="some worker must answer within the deadline"):
+        index.kneighbors(NEW)
+
+
+def slowly(block):
+    time.sleep(1.5)
+    return block
+
+
+def test_a_killed_worker_costs_its_shard_until_it_is_back(workers, processes, modules, here):
+    lazy = da.from_array(X, chunks=(750, 12)).map_blocks(slowly, dtype=np.float32)
+    index = pf.ModularNeighbors(modules, n_neighbors=5, deadline=1.0).fit(lazy)
+    assert_same(index.set_params(deadline=None).kneighbors(NEW), here.kneighbors(NEW))
+    holder = next(iter(workers.who_has([index._search.cells[0]]).values()))[0]
+    pid = workers.run(os.getpid, workers=[holder])[holder]
+    os.kill(pid, signal.SIGKILL)
+    begin = time.monotonic()
+    with pytest.warns(CoverageWarning, match="not rows 0 to 749"):
+        indices = index.set_params(deadline=1.0).kneighbors(NEW, return_distance=False)
+    assert time.monotonic() - begin < 1.5
+    assert (indices >= 750).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CoverageWarning)
+        assert_same(index.set_params(deadline=None).kneighbors(NEW), here.kneighbors(NEW))
+
+
+def test_what_is_refused(spread, threads, modules):
+    with pytest.raises(ValueError, match="deadline must be > 0, got 0; it is in seconds"):
+        spread(deadline=0)
+    with pytest.raises(ValueError, match="module_groups must be <= 4, the modules there are, got 5"):
+        spread(module_groups=5)
+    index = spread(module_groups=2)
+    with pytest.raises(ValueError, match=r"modules must be <= 2, those that a worker has.*fit with module_groups=1"):
+        index.kneighbors(NEW, modules=3)
+    with pytest.raises(TypeError, match="an index on a cluster cannot be copied or saved"):
+        pickle.dumps(index)
+    bad = X.copy()
+    bad[901, 3] = np.nan
+    with threads.as_current(), pytest.raises(ValueError, match="in row 901, of the block of rows 800 to 1199"):
+        index.fit(da.from_array(bad, chunks=CHUNKS))
+    assert index.kneighbors(NEW)[1].shape == (60, 5)  # as it was
+    del index
+    end = time.monotonic() + 10
+    while threads.cluster.scheduler.tasks and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not threads.cluster.scheduler.tasks
+
+
+def test_shards_are_chunks_that_follow_one_another():
+    assert shard_bounds((10,) * 8, 2).tolist() == [0, 2, 4, 6, 8]
+    assert shard_bounds((10, 10), 4).tolist() == [0, 1, 2]
+    assert shard_bounds((97, 1, 1, 1), 1).tolist() == [0, 1, 4]
+    assert count_groups(4, 2, 15) == 1
+    assert count_groups(1, 20, 15) == 15
+    assert count_groups(2, 9, 15) == 4
