@@ -1,11 +1,10 @@
 """Cells of an index on a cluster: where they are, and how they are asked.
 
-Every cell is a task of Dask whose result stays on its worker. A worker that is lost takes its cells with it; Dask makes
-them again from the rows, on the others. A worker that answers late is not lost to Dask: after half of the time there is
-its cells are made a second time elsewhere, and whichever answers first counts.
+Every cell is an actor of Dask, an object that stays on its worker. A worker that is lost takes its cells with it; they
+are made again from the rows, on the others, while those answer. A worker that answers late is not lost to Dask: after
+half of the time there is, its cells are made a second time elsewhere, and whichever answers first counts.
 """
 
-import queue
 import time
 import uuid
 from collections import Counter
@@ -16,13 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold.ensembles._shards import Group, hold, make_cell, make_modules
+from polyfold.ensembles._shards import Cell, Group, make_modules
 from polyfold.sources import answering
 
 # Shards for every thread of the workers: more of them are asked one after the other.
 SHARDS_PER_THREAD = 2
-# How often a cell is asked in one search.
-TRIES = 2
+# How often a cell is made in one search, or fit.
+TRIES = 3
+# Seconds between two looks at who has answered.
+SHORTEST, LONGEST = 0.001, 0.02
+GONE = "Worker holding Actor was lost"
+
+Arguments = dict[int, tuple[Any, ...]]
 
 
 def shard_bounds(lengths: tuple[int, ...], n_threads: int) -> NDArray:
@@ -74,11 +78,14 @@ class Cells:
         self._function = function
         self._chunks = [[chunk for _, _, chunk in shard] for shard in shards]
         self._futures: list[Any] = []
+        self._actors: dict[str, Any] = {}  # by the keys of the futures
         try:
             with answering(client):
                 self._make()
+            self._wait()
         except BaseException:  # an interrupt, too: nothing stays on the workers
-            client.cancel(self._futures)
+            if client.status == "running":
+                client.cancel(self._futures)
             raise
 
     def __reduce__(self) -> Any:
@@ -90,6 +97,13 @@ class Cells:
     def __len__(self) -> int:
         return len(self._futures)
 
+    def __getitem__(self, number: int) -> Any:
+        return self._futures[number]
+
+    def __setitem__(self, number: int, future: Any) -> None:
+        self._actors.pop(self._futures[number].key, None)
+        self._futures[number] = future
+
     def members(self, number: int) -> Group:
         """Return the modules of a cell."""
         return self.groups[number % len(self.groups)]
@@ -98,16 +112,51 @@ class Cells:
         """Return the shard of a cell."""
         return number // len(self.groups)
 
+    def ask(
+        self, method: str, arguments: Arguments, seconds: float | None = None
+    ) -> tuple[dict[int, Any], dict[int, BaseException]]:
+        """Return what a method of `Cell` gives, by the numbers of cells, and why others have not answered.
+
+        Parameters
+        ----------
+        method : str
+        arguments : dict
+            Of the method, by the number of the cell.
+        seconds : float, optional
+            After which no answer is waited for.
+        """
+        with answering(self.client), self.client.as_current():  # actors look for a client
+            return _Question(self, method, arguments).answers_within(seconds)
+
+    def actor(self, future: Any) -> Any:
+        """Return the actor behind a future that is finished."""
+        if future.key not in self._actors:
+            self._actors[future.key] = future.result()
+        return self._actors[future.key]
+
+    def renew(self, number: int) -> Any:
+        """Return a second copy of a cell, on workers that do not hold it; None where there are no others."""
+        future = self._futures[number]
+        holders = set(self.client.who_has([future]).get(future.key, ())) if future.status == "finished" else set()
+        others = sorted(set(self.client.nthreads()) - holders)
+        if not others and holders:
+            return None
+        return self._cell(number, self._rows(self.shard(number), others), others)
+
     def _make(self) -> None:
         addresses = sorted(self.client.nthreads())
         rows = [self._rows(shard) for shard in range(len(self._chunks))]
         for number in range(len(rows) * len(self.groups)):
-            # Groups of modules are put on one worker after the other; a single one stays where its rows are.
-            spread = [addresses[number % len(addresses)]] if len(self.groups) > 1 and addresses else None
-            self._futures.append(self._cell(number, rows[self.shard(number)], spread))
-        for future in self._futures:
-            # One after the other: the first that fails says why.
-            self.client.submit(_nothing, future, pure=False).result()
+            # Groups of modules are put on one worker after the other.
+            workers = addresses[number % len(addresses) :][:1] if len(self.groups) > 1 and addresses else None
+            self._futures.append(self._cell(number, rows[self.shard(number)], workers))
+
+    def _wait(self) -> None:
+        """Wait until all cells are there; the first that fails says why."""
+        found, errors = self.ask("effort", dict.fromkeys(range(len(self)), ()))
+        for error in errors.values():
+            raise error
+        self.efforts = [found[number] for number in sorted(found)]
 
     def _rows(self, shard: int, workers: list[str] | None = None) -> Any:
         """Return a new task with the modules of a shard."""
@@ -120,67 +169,22 @@ class Cells:
             self._chunks[shard],
             dask_key_name=f"polyfold-rows-{shard}-{uuid.uuid4().hex}",
         )
-        return self.client.compute(task, workers=workers, allow_other_workers=workers is not None)
+        return self.client.compute(task, workers=workers or None, allow_other_workers=bool(workers))
 
     def _cell(self, number: int, rows: Any, workers: list[str] | None) -> Any:
-        start = int(self.bounds[self.shard(number)])
+        how = (int(self.bounds[self.shard(number)]), self.members(number), self.engine, self._wanted)
+        place = {"workers": workers, "allow_other_workers": True} if workers else {}
         key = f"polyfold-cell-{number}-{uuid.uuid4().hex}"
-        own = {"workers": workers, "allow_other_workers": workers is not None, "key": key}
-        return self.client.submit(make_cell, rows, start, self.members(number), self.engine, self._wanted, **own)
-
-    def share(self, value: Any) -> Any:
-        """Give a value to the workers, for several questions; None stays None."""
-        return None if value is None else self.client.submit(hold, value, pure=False)
-
-    def ask(
-        self, function: Callable[..., Any], arguments: dict[int, tuple[Any, ...]], seconds: float | None = None
-    ) -> tuple[dict[int, Any], dict[int, BaseException]]:
-        """Return ``function(cell, *arguments[number])`` of cells by their numbers, and why others have not answered.
-
-        Parameters
-        ----------
-        function : callable
-            Of :mod:`polyfold.ensembles._shards`.
-        arguments : dict
-            By the number of the cell.
-        seconds : float, optional
-            After which no answer is waited for.
-        """
-        with answering(self.client):
-            question = _Question(self, function, arguments)
-            try:
-                return question.answers_within(seconds)
-            finally:
-                question.leave()
-
-    def renew(self, number: int) -> Any:
-        """Return a second copy of a cell, on workers that do not hold it; None where there are no others."""
-        holders = self.client.who_has([self._futures[number]]).get(self._futures[number].key, ())
-        others = sorted(set(self.client.nthreads()) - set(holders))
-        if not others:
-            return None
-        return self._cell(number, self._rows(self.shard(number), others), others)
-
-    def is_held(self, number: int) -> bool:
-        """Whether some worker has a cell: where none has, Dask is about to make it again."""
-        return bool(self.client.who_has([self._futures[number]]).get(self._futures[number].key))
-
-    def __getitem__(self, number: int) -> Any:
-        return self._futures[number]
-
-    def __setitem__(self, number: int, future: Any) -> None:
-        self._futures[number] = future
+        return self.client.submit(Cell, rows, *how, actor=True, key=key, **place)
 
 
 class _Question:
-    """One function of several cells, asked at once, and again where no answer comes."""
+    """One method of several cells, asked at once, and again where no answer comes."""
 
-    def __init__(self, cells: Cells, function: Callable[..., Any], arguments: dict[int, tuple[Any, ...]]):
-        self._cells, self._function, self._arguments = cells, function, arguments
-        self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._asked: dict[str, tuple[int, Any, Any]] = {}  # by the key of the answer: number, cell, answer
+    def __init__(self, cells: Cells, method: str, arguments: Arguments):
+        self._cells, self._method, self._arguments = cells, method, arguments
+        self._open: list[tuple[int, Any, Any]] = []  # number, cell, and its answer once the cell is there
         self._tries: Counter[int] = Counter()
-        self._waiting: Counter[int] = Counter()
         self._answers: dict[int, Any] = {}
         self._errors: dict[int, BaseException] = {}
         for number in arguments:
@@ -188,66 +192,70 @@ class _Question:
 
     def answers_within(self, seconds: float | None) -> tuple[dict[int, Any], dict[int, BaseException]]:
         """Wait for the answers."""
-        begin = time.monotonic()
-        half, end = (None, None) if seconds is None else (begin + seconds / 2, begin + seconds)
-        while len(self._answers) + len(self._errors) < len(self._arguments):
-            until = end if half is None else half
-            try:
-                future = self._done.get(timeout=None if until is None else max(0.0, until - time.monotonic()))
-            except queue.Empty:
-                if half is None:
-                    break
-                half = None
+        begin, pause, is_half = time.monotonic(), SHORTEST, False
+        while self._open:
+            self._look()
+            passed = time.monotonic() - begin
+            if seconds is not None and passed >= seconds:
+                break
+            if seconds is not None and not is_half and passed >= seconds / 2:
+                is_half = True
                 self._ask_others()
-            else:
-                self._take(future, None if end is None else max(0.01, end - time.monotonic()))
+            if self._cells.client.status != "running":
+                raise ConnectionError(f"its client is {self._cells.client.status}")
+            time.sleep(pause)
+            pause = min(LONGEST, 1.2 * pause)
+        self._keep_copies()
         late = TimeoutError(f"no answer within {seconds} s")
         missing = {number: late for number in self._arguments if number not in self._answers}
         return self._answers, {**missing, **self._errors}
 
-    def leave(self) -> None:
-        """Take back what has not been answered."""
-        left = [answer for number, _, answer in self._asked.values() if number not in self._answers]
-        if left and self._cells.client.status == "running":
-            self._cells.client.cancel(left)
-
     def _ask(self, number: int, cell: Any) -> None:
         self._tries[number] += 1
-        self._waiting[number] += 1
-        answer = self._cells.client.submit(self._function, cell, *self._arguments[number], pure=False)
-        self._asked[answer.key] = (number, cell, answer)
-        answer.add_done_callback(self._done.put)
+        self._open.append((number, cell, None))
 
-    def _ask_others(self) -> None:
-        for number in self._arguments:
-            late = number not in self._answers and self._tries[number] < TRIES
-            if late and self._cells.is_held(number) and (cell := self._cells.renew(number)) is not None:
-                self._ask(number, cell)
-
-    def _take(self, future: Any, seconds: float | None) -> None:
-        number, cell, _ = self._asked[future.key]
-        self._waiting[number] -= 1
-        if number in self._answers:
-            return
-        try:
-            self._answers[number] = future.result(timeout=seconds)
-        except Exception as error:  # whatever a worker raises is told where nobody else answers
-            if self._cells.client.status != "running":
-                raise ConnectionError(str(error)) from error
-            self._again(number, error)
-        else:
-            self._cells[number] = cell
+    def _look(self) -> None:
+        """Take the answers that have come, and ask the cells that have."""
+        current, self._open = self._open, []
+        for number, cell, answer in current:
+            if number in self._answers:
+                continue
+            try:
+                if cell.status in ("error", "lost", "cancelled"):
+                    raise cell.exception() or RuntimeError(GONE)
+                if answer is None and cell.status == "finished":
+                    answer = getattr(self._cells.actor(cell), self._method)(*self._arguments[number])
+                if answer is None or not answer.done():
+                    self._open.append((number, cell, answer))
+                    continue
+                self._answers[number] = answer.result()
+                self._use(number, cell)
+            except Exception as error:  # whatever a worker raises is told where nobody else answers
+                self._again(number, error)
 
     def _again(self, number: int, error: BaseException) -> None:
-        cell = self._cells.renew(number) if self._tries[number] < TRIES else None
-        if cell is not None:
-            self._ask(number, cell)
-        elif not self._waiting[number]:
+        """Make a cell again whose worker is gone; what it raises itself, it would raise again."""
+        is_gone = isinstance(error, OSError) or GONE in str(error)
+        if is_gone and self._tries[number] < TRIES and (copy := self._cells.renew(number)) is not None:
+            self._cells[number] = copy
+            self._ask(number, copy)
+        elif number not in [each[0] for each in self._open]:
             self._errors[number] = error
 
+    def _ask_others(self) -> None:
+        """Make cells that are there and do not answer a second time."""
+        for number, _, answer in list(self._open):
+            if answer is not None and (copy := self._cells.renew(number)) is not None:
+                self._ask(number, copy)
 
-def _nothing(cell: Any) -> None:
-    """Wait for a cell."""
+    def _keep_copies(self) -> None:
+        """Go on with the copies of cells that have not answered at all."""
+        for number, cell, _ in self._open:
+            self._use(number, cell)
+
+    def _use(self, number: int, cell: Any) -> None:
+        if self._cells[number] is not cell:
+            self._cells[number] = cell
 
 
 def _spread(n_modules: int, groups: int) -> list[Group]:

@@ -1,13 +1,14 @@
-"""Search on a cluster: the rule of one machine, in two questions to the cells of `Cells`.
+"""Search on a cluster: the rule of one machine, in one or two questions to the cells of `Cells`.
 
-First every cell gives the nearest of its rows in the modules it has; the nearest of all are the candidates that one
-machine would have found. Then cells are asked how far candidates are in their modules; sums over modules rank them.
-Cells that do not answer in time are left out: rows of a lost shard are not found, and rows with a lost module are
-ranked by the mean over the others.
+Every cell gives the nearest of its rows in the modules it has; the nearest of all are the candidates that one machine
+would have found. Where modules are spread, cells are then asked how far the candidates of others are in their own. Sums
+over modules rank them. Cells that do not answer in time are left out: rows of a lost shard are not found, and rows with
+a lost module are ranked by the mean over the others.
 """
 
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from operator import and_
@@ -20,13 +21,13 @@ from polyfold.ensembles._cells import Cells
 from polyfold.ensembles._coverage import Coverage, SearchResult
 from polyfold.ensembles._effort import Effort
 from polyfold.ensembles._module_search import Modules, plan
-from polyfold.ensembles._shards import Group, effort, near, nearest, rank, scan, take
+from polyfold.ensembles._shards import Group
 
 # Modules of queries, and their own numbers where they are rows of the index.
 Blocks = Iterable[tuple[NDArray, NDArray | None]]
 # Bytes of the modules of queries, and of candidates, that are asked at a time.
 QUERY_BYTES, CANDIDATE_BYTES = 4_000_000, 16_000_000
-# Share of the time that candidates are waited for; the rest is for ranking them.
+# Share of the time that candidates are waited for where there is a second question.
 FIRST_SHARE = 0.7
 
 
@@ -50,10 +51,7 @@ class ShardedSearch:
 
     def effort(self) -> Effort:
         """Return what the cells have chosen for a recall: the largest of all, and the mean of what they reach."""
-        found, errors = self.cells.ask(effort, dict.fromkeys(range(len(self.cells)), ()))
-        for error in errors.values():
-            raise error
-        efforts, weights = [found[number] for number in sorted(found)], np.diff(self.cells.bounds)
+        efforts, weights = self.cells.efforts, np.diff(self.cells.bounds)
         recall = float(np.average([each.recall for each in efforts], weights=weights))
         error = float(np.average([each.error**2 for each in efforts], weights=weights) / len(weights)) ** 0.5
         return Effort(max(each.modules for each in efforts), max(each.expand for each in efforts), recall, error)
@@ -65,7 +63,7 @@ class ShardedSearch:
             for first in range(start, end, self._rows(1)):
                 last = min(end, first + self._rows(1))
                 numbers = range(shard * groups, (shard + 1) * groups)
-                found, errors = self.cells.ask(take, dict.fromkeys(numbers, (first, last)), deadline)
+                found, errors = self.cells.ask("take", dict.fromkeys(numbers, (first, last)), deadline)
                 if errors:
                     raise_without({}, errors)
                 yield np.concatenate([found[number] for number in numbers], axis=1), np.arange(first, last)
@@ -113,9 +111,8 @@ class ShardedSearch:
                 f"a search within a radius needs all modules of a row in one place, got {len(self.cells.groups)} groups"
                 " of them on the cluster; fit with module_groups=1."
             )
-        queries, hidden = self.cells.share(Q), self.cells.share(own)
-        asked = dict.fromkeys(range(len(self.cells)), (queries, radius, hidden))
-        found, errors = self.cells.ask(near, asked, deadline)
+        asked = dict.fromkeys(range(len(self.cells)), (Q, radius, own))
+        found, errors = self.cells.ask("near", asked, deadline)
         raise_without(found, errors)
         parts = [found[number] for number in sorted(found)]
         counts = np.array([part[0] for part in parts])  # (shards, n)
@@ -147,7 +144,6 @@ class _Block:
     def __init__(self, search: ShardedSearch, Q: NDArray, k: int, own: NDArray | None, seconds: float | None):
         self._search, self._cells, self._Q, self._k, self._own = search, search.cells, Q, k, own
         self._seconds, self._begin = seconds, time.monotonic()
-        self._queries = self._cells.share(Q)
         self._missing: set[int] = set()
         self._needed: list[int] = []  # cells that have modules to be asked
 
@@ -158,71 +154,122 @@ class _Block:
         if self._search.is_tuned and isinstance(groups, int):
             found = self._by_shards(modules, expand)
         else:
-            found = self._ranked(self._candidates(groups, expand), ranking)
+            found = self._by_cells(groups, ranking, expand)
         return *found, self._search.covered(self._missing, ranking)
 
     def _by_shards(self, modules: Any, expand: int | None) -> tuple[NDArray, NDArray]:
         """Merge what every shard's own search finds."""
-        asked = (self._queries, self._k, modules, expand, self._cells.share(self._own))
-        found = self._ask(nearest, dict.fromkeys(self._needed, asked), 1.0)
+        asked = (self._Q, self._k, modules, expand, self._own)
+        found = self._ask("nearest", dict.fromkeys(self._needed, asked), 1.0)
         return first_of([found[number] for number in sorted(found)], self._k)
 
-    def _candidates(self, groups: Any, expand: int | None) -> NDArray:
-        """Return the rows that one machine would rank, (n, c), each once; -1 in other places."""
+    def _by_cells(self, groups: Any, ranking: NDArray, expand: int | None) -> tuple[NDArray, NDArray]:
+        """Rank the candidates that one machine would have by the mean over the modules that answer for them."""
         spare, k = int(self._own is not None), self._k
         if isinstance(groups, int):
             count, groups = spare + max(k, groups * (expand or k)), [tuple(range(groups))]
         else:
             count = spare + max(k, expand or k)
-        by_cell = {number: self._within_cell(groups, number) for number in self._needed}
-        if left := next((group for group in groups if not any(group in own for own in by_cell.values())), None):
+        modules = {n: [int(m) for m in ranking if m in self._cells.members(n)] for n in self._needed}
+        found = self._scanned(groups, count, modules)
+        pairs = _Pairs.of(found, groups, count, self._cells.bounds[-1])
+        self._ask_rest(pairs, found, modules)
+        return pairs.nearest(len(self._Q), k, self._own)
+
+    def _scanned(self, groups: list[Group], count: int, modules: dict[int, list[int]]) -> dict[int, dict[Group, Any]]:
+        """Return by cells and groups of modules what `scan` gives."""
+        own = {n: [g for g in groups if set(g) <= set(self._cells.members(n))] for n in self._needed}
+        if left := next((group for group in groups if not any(group in each for each in own.values())), None):
             raise ValueError(
                 f"modules must be <= {len(self._cells.members(0))}, those that a worker has, to be scanned as one, got "
                 f"{len(left)}; name them by a list, or fit with module_groups=1."
             )
-        asked = {number: (self._queries, own, count) for number, own in by_cell.items() if own}
-        found = self._ask(scan, asked, FIRST_SHARE)
-        best = []
-        for group in groups:
-            parts = [
-                found[number][by_cell[number].index(group)] for number in sorted(found) if group in by_cell[number]
-            ]
-            if parts:
-                best.append(first_of(parts, count)[1])
-        candidates = np.sort(np.concatenate(best, axis=1), axis=1)
-        candidates[:, 1:][candidates[:, 1:] == candidates[:, :-1]] = -1
-        return candidates
+        asked = {n: (self._Q, each, count, modules[n]) for n, each in own.items() if each}
+        found = self._ask("scan", asked, FIRST_SHARE if len(self._cells.groups) > 1 else 1.0)
+        return {n: dict(zip(own[n], found[n], strict=True)) for n in sorted(found)}
 
-    def _within_cell(self, groups: list[Group], number: int) -> list[Group]:
-        members = set(self._cells.members(number))
-        return [group for group in groups if members.issuperset(group)]
-
-    def _ranked(self, candidates: NDArray, ranking: NDArray) -> tuple[NDArray, NDArray]:
-        """Rank candidates by the mean over the modules that answer for them."""
+    def _ask_rest(self, pairs: "_Pairs", found: dict[int, Any], modules: dict[int, list[int]]) -> None:
+        """Ask cells for the pairs that they have not found themselves."""
         asked, places = {}, {}
-        for number in sorted(set(self._needed) - self._missing):
-            shard, members = self._cells.shard(number), self._cells.members(number)
-            here = (candidates >= self._cells.bounds[shard]) & (candidates < self._cells.bounds[shard + 1])
-            places[number], modules = np.nonzero(here), [int(m) for m in ranking if m in members]
-            if len(places[number][0]):
-                asked[number] = (self._queries, modules, places[number][0], candidates[places[number]])
-        found = self._ask(rank, asked, 1.0)
-        total, count = np.zeros(candidates.shape), np.zeros(candidates.shape)
-        for number in sorted(found):
-            total[places[number]] += found[number]
-            count[places[number]] += len(asked[number][1])
-        hidden = count == 0 if self._own is None else (count == 0) | (candidates == self._own[:, None])
-        mean = np.where(hidden, np.inf, total / np.maximum(count, 1))
-        return first_of([(mean, np.where(hidden, -1, candidates))], self._k)
+        for number in [n for n in self._needed if n not in self._missing]:
+            known = pairs.add_known(found.get(number, {}), len(modules[number]))
+            shard = self._cells.shard(number)
+            places[number] = np.flatnonzero(pairs.within(*self._cells.bounds[shard : shard + 2]) & ~known)
+            if len(places[number]):
+                here = pairs.queries[places[number]], pairs.rows[places[number]]
+                asked[number] = (self._Q, modules[number], *here)
+        if asked:
+            for number, sums in sorted(self._ask("rank", asked, 1.0, is_first=False).items()):
+                pairs.add(places[number], sums, len(modules[number]))
 
-    def _ask(self, function: Any, asked: dict[int, Any], share: float) -> dict[int, Any]:
+    def _ask(self, method: str, asked: dict[int, Any], share: float, is_first: bool = True) -> dict[int, Any]:
         seconds = self._seconds
         if seconds is not None:
             seconds = max(0.01, share * seconds - (time.monotonic() - self._begin))
-        found, errors = self._cells.ask(function, asked, seconds)
-        raise_without(found, errors)
+        found, errors = self._cells.ask(method, asked, seconds)
+        if is_first:
+            raise_without(found, errors)
         self._missing.update(errors)
         return found
+
+
+@dataclass
+class _Pairs:
+    """Queries and their candidates, in the order of both: sums of squared distances, and over how many modules."""
+
+    queries: NDArray
+    rows: NDArray
+    n_rows: int
+    total: NDArray
+    count: NDArray
+
+    @classmethod
+    def of(cls, found: dict[int, dict[Group, Any]], groups: list[Group], count: int, n_rows: int) -> "_Pairs":
+        """Take the nearest of all cells in every group."""
+        best = []
+        for group in groups:
+            parts = [each[group][:2] for each in found.values() if group in each]
+            if parts:
+                best.append(first_of(parts, count)[1])
+        rows = np.concatenate(best, axis=1)
+        keys = np.unique((np.arange(len(rows))[:, None] * n_rows + rows)[rows >= 0])
+        return cls(*np.divmod(keys, n_rows), n_rows, np.zeros(len(keys)), np.zeros(len(keys)))
+
+    def within(self, first: int, last: int) -> NDArray:
+        """Return which rows are in a range."""
+        return (self.rows >= first) & (self.rows < last)
+
+    def add_known(self, found: dict[Group, Any], n_modules: int) -> NDArray:
+        """Add what a cell has said of its own candidates, and return which pairs these are."""
+        known, sums = np.zeros(len(self.rows), dtype=bool), np.zeros(len(self.rows))
+        keys = self.queries * self.n_rows + self.rows
+        for _, rows, values in found.values():
+            wanted = (np.arange(len(rows))[:, None] * self.n_rows + rows).ravel()
+            places = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+            there = keys[places] == wanted
+            known[places[there]], sums[places[there]] = True, values.ravel()[there]
+        self.add(np.flatnonzero(known), sums[known], n_modules)
+        return known
+
+    def add(self, places: NDArray, sums: NDArray, n_modules: int) -> None:
+        """Add sums of some pairs over so many modules."""
+        self.total[places] += sums
+        self.count[places] += n_modules
+
+    def nearest(self, n: int, k: int, own: NDArray | None) -> tuple[NDArray, NDArray]:
+        """Return mean squared distances and rows of the k nearest of n queries, never the own one: (n, k)."""
+        use = self.count > 0 if own is None else (self.count > 0) & (self.rows != own[self.queries])
+        queries, rows, mean = self.queries[use], self.rows[use], self.total[use] / self.count[use]
+        order = np.lexsort((rows, mean, queries))
+        sizes = np.bincount(queries, minlength=n)
+        place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        first = order[place < k]
+        distances, indices = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.int64)
+        distances[queries[first], place[place < k]], indices[queries[first], place[place < k]] = (
+            mean[first],
+            rows[first],
+        )
+        return distances, indices
 
 
 def raise_without(found: dict[int, Any], errors: dict[int, BaseException]) -> None:

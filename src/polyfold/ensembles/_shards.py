@@ -3,7 +3,8 @@
 Rows are called by their numbers among all rows, modules by theirs among all modules.
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -19,24 +20,6 @@ from polyfold.sources import stack_rows
 Group = tuple[int, ...]
 
 
-class Cell:
-    """Modules (n, m, H) of the rows from `start` on; `members` are the numbers of the modules."""
-
-    def __init__(self, modules: NDArray, start: int, members: Group, search: ModuleSearch):
-        self.start, self.members, self.search = start, members, search
-        # What a first query would wait for: indices, compiled code.
-        search.query(modules[:1], 1)
-
-    def local(self, modules: Any) -> Group:
-        """Return the places of modules in this cell."""
-        return tuple(self.members.index(m) for m in modules)
-
-    def own(self, own: NDArray | None) -> NDArray | None:
-        """Return numbers of rows, all of one shard, as those of this cell; None where they are another's."""
-        here = own is not None and self.start <= own[0] < self.start + len(self.search.modules)
-        return own - self.start if own is not None and here else None
-
-
 def make_modules(function: Callable[[int, Any], NDArray], start: int, chunks: list[Any]) -> NDArray:
     """Return the modules (n, M, H) of the rows of some chunks that follow one another."""
     parts = []
@@ -47,64 +30,92 @@ def make_modules(function: Callable[[int, Any], NDArray], start: int, chunks: li
     return stack_rows(parts)
 
 
-def make_cell(modules: NDArray, start: int, members: Group, engine: str, wanted: tuple[int, float] | None) -> Cell:
-    """Keep some modules of rows, and tune the search where a recall of so many neighbours is wanted."""
-    with using_threads(1):
+class Cell:
+    """Modules of rows, as an actor of Dask: it answers beside the tasks of its worker, whatever these are busy with.
+
+    Parameters
+    ----------
+    modules : ndarray of shape (n, M, H)
+    start : int
+        Number of the first row.
+    members : tuple of int
+        Modules to keep.
+    engine : str
+    wanted : tuple of int and float, optional
+        Neighbours, and the recall that the search is to be tuned to.
+    """
+
+    def __init__(self, modules: NDArray, start: int, members: Group, engine: str, wanted: tuple[int, float] | None):
+        self.start, self.members, self.threads = start, members, _threads_here()
         kept = modules if len(members) == modules.shape[1] else np.ascontiguousarray(modules[:, list(members)])
-        search = ModuleSearch(kept, engine)
-        if wanted is not None:
-            search.tune(*wanted)
-        return Cell(kept, start, members, search)
+        with using_threads(self.threads):
+            self.search = ModuleSearch(kept, engine)
+            if wanted is not None:
+                self.search.tune(*wanted)
+            # What a first query would wait for: indices, compiled code.
+            self.search.query(kept[:1], 1)
+            self.scan(np.repeat(kept[:1, :1], max(members) + 1, axis=1), [members[:1]], 1, list(members))
 
+    def scan(
+        self, Q: NDArray, groups: list[Group], count: int, modules: list[int]
+    ) -> list[tuple[NDArray, NDArray, NDArray]]:
+        """Return the candidates of every group of modules: squared distances in it, rows, and sums over `modules`.
 
-def effort(cell: Cell) -> Effort | None:
-    """Return what was chosen for a wanted recall."""
-    return cell.search.effort
+        Each of shape (n, count), or less where there are fewer rows.
+        """
+        queries, there, found = Q[:, list(self.members)], np.array(self._local(modules)), []
+        with using_threads(self.threads):
+            for group in groups:
+                squared, rows = self.search.candidates(self._local(group), queries, count)
+                pairs = np.repeat(np.arange(len(Q)), rows.shape[1]), rows.ravel()
+                sums = paired(queries, self.search.modules, there, *pairs).reshape(rows.shape)
+                found.append((squared, rows + self.start, sums))
+        return found
 
+    def rank(self, Q: NDArray, modules: list[int], queries: NDArray, rows: NDArray) -> NDArray:
+        """Return the squared distances of pairs of queries and rows, summed over the modules: (pairs,)."""
+        there = np.array(self._local(modules))
+        with using_threads(self.threads):
+            return paired(Q[:, list(self.members)], self.search.modules, there, queries, rows - self.start)
 
-def scan(cell: Cell, Q: NDArray, groups: list[Group], count: int) -> list[tuple[NDArray, NDArray]]:
-    """Return squared distances and rows, (n, count) each, of the candidates of every group of modules."""
-    queries, found = Q[:, list(cell.members)], []
-    with using_threads(1):
-        for group in groups:
-            squared, indices = cell.search.candidates(cell.local(group), queries, count)
-            found.append((squared, indices + cell.start))
-    return found
-
-
-def rank(cell: Cell, Q: NDArray, modules: list[int], queries: NDArray, rows: NDArray) -> NDArray:
-    """Return the squared distances of pairs of queries and rows, summed over the modules: (pairs,)."""
-    with using_threads(1):
-        there = np.array(cell.local(modules))
-        return paired(Q[:, list(cell.members)], cell.search.modules, there, queries, rows - cell.start)
-
-
-def nearest(
-    cell: Cell, Q: NDArray, k: int, modules: int | None, expand: int | None, own: NDArray | None
-) -> tuple[NDArray, NDArray]:
-    """Return mean squared distances and rows of the neighbours that the cell's own search finds: (n, k) or fewer."""
-    n, hidden = len(cell.search.modules), cell.own(own)
-    with using_threads(1):
+    def nearest(
+        self, Q: NDArray, k: int, modules: int | None, expand: int | None, own: NDArray | None
+    ) -> tuple[NDArray, NDArray]:
+        """Return mean squared distances and rows of the neighbours that its own search finds: (n, k), or fewer."""
+        hidden = self._own(own)
         # Of all of its rows one may be the query's own.
-        k_here = min(k, n if hidden is None else n - 1)
-        if k_here == 0:
+        k = min(k, len(self.search.modules) - (hidden is not None))
+        if k == 0:
             return np.empty((len(Q), 0)), np.empty((len(Q), 0), dtype=np.int64)
-        squared, indices = cell.search.query(Q, k_here, modules=modules, expand=expand, own=hidden)
-    return squared, indices + cell.start
+        with using_threads(self.threads):
+            squared, rows = self.search.query(Q, k, modules=modules, expand=expand, own=hidden)
+        return squared, rows + self.start
+
+    def near(self, Q: NDArray, radius: float, own: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
+        """Return counts, distances and rows of all within a radius."""
+        with using_threads(self.threads):
+            counts, distances, rows = within(Q, self.search.modules, radius, self._own(own))
+        return counts, distances, rows + self.start
+
+    def take(self, first: int, last: int) -> NDArray:
+        """Return the modules of some of its rows."""
+        return self.search.modules[first - self.start : last - self.start]
+
+    def effort(self) -> Effort | None:
+        """Return what was chosen for a wanted recall."""
+        return self.search.effort
+
+    def _local(self, modules: Iterable[int]) -> Group:
+        """Places of modules in this cell."""
+        return tuple(self.members.index(m) for m in modules)
+
+    def _own(self, own: NDArray | None) -> NDArray | None:
+        """Numbers of rows, all of one shard, as those of this cell; None where they are another's."""
+        if own is None or not self.start <= own[0] < self.start + len(self.search.modules):
+            return None
+        return own - self.start
 
 
-def near(cell: Cell, Q: NDArray, radius: float, own: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
-    """Return counts, distances and rows of all within a radius."""
-    with using_threads(1):
-        counts, distances, indices = within(Q, cell.search.modules, radius, cell.own(own))
-    return counts, distances, indices + cell.start
-
-
-def take(cell: Cell, first: int, last: int) -> NDArray:
-    """Return the modules of some of its rows."""
-    return cell.search.modules[first - cell.start : last - cell.start]
-
-
-def hold(value: Any) -> Any:
-    """Return what tasks share: a task of its own, which can be done again where its worker is lost."""
-    return value
+def _threads_here() -> int:
+    """Threads of the worker that this is called on."""
+    return sys.modules["distributed"].get_worker().state.nthreads
