@@ -72,10 +72,10 @@ class Coverage:
             return "all rows and modules answered"
         missing = [f"rows {self.bounds[s]} to {self.bounds[s + 1] - 1}" for s in self.lost_shards]
         missing += [f"module {m}" for m in self.lost_modules]
-        here = self.answered.any(axis=1)[:, None] & np.isin(self.modules, self.lost_modules, invert=True)
+        here: NDArray = self.answered.any(axis=1)[:, None] & np.isin(self.modules, self.lost_modules, invert=True)
         missing += [
             f"module {self.modules[m]} of rows {self.bounds[s]} to {self.bounds[s + 1] - 1}"
-            for s, m in np.argwhere(here & ~self.answered)
+            for s, m in np.argwhere(np.logical_and(here, ~self.answered))
         ]
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         return f"{self.share:.1%} of rows and modules answered, not {', '.join(missing[:3])}{more}"

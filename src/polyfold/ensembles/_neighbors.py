@@ -33,7 +33,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     Fitted to a Dask array or data frame while a ``distributed.Client`` is there, it keeps its rows on the workers, in
     shards, which are searched side by side. A worker that is lost, or answers late, costs its part and not the answer:
-    `search` says what has answered within the `deadline`.
+    `search` says what has answered within the `deadline`, and the other methods warn of what has not.
 
     As a transformer it gives the graph of neighbours, with the interface of scikit-learn's `KNeighborsTransformer`.
 
@@ -96,6 +96,8 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     >>> index.kneighbors_graph(mode="distance").shape
     (1797, 1797)
     """
+
+    _search: Any  # a ModuleSearch, or a ShardedSearch
 
     def __init__(
         self,
@@ -184,11 +186,6 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         distances : ndarray of shape (n, n_neighbors)
             Root of the mean squared distance over the modules, only where `return_distance`.
         indices : ndarray of shape (n, n_neighbors)
-
-        Warns
-        -----
-        CoverageWarning
-            If parts of an index on a cluster have not answered.
         """
         distances, indices, coverage = self.search(X, n_neighbors, modules=modules, expand=expand)
         coverage.warn()
@@ -249,7 +246,8 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         check_choice("mode", mode, MODES)
         distances, indices = self.kneighbors(X, n_neighbors, modules=modules, expand=expand)
-        return sparse_graph(np.full(len(indices), indices.shape[1]), distances, indices, self.n_samples_fit_, mode)
+        there = indices >= 0  # all, unless a cluster has lost nearly all rows
+        return sparse_graph(there.sum(axis=1), distances[there], indices[there], self.n_samples_fit_, mode)
 
     def radius_neighbors(
         self, X: Any = None, radius: float | None = None, *, return_distance: bool = True, sort_results: bool = False

@@ -70,13 +70,13 @@ class ShardedSearch:
 
     def search(self, blocks: Blocks, k: int, **options: Any) -> SearchResult:
         """Return the neighbours of queries that come block by block, with the options of `query`."""
-        parts = [self.query(queries, k, own=own, **options) for queries, own in blocks]
+        parts: list[Any] = [self.query(queries, k, own=own, **options) for queries, own in blocks]
         squared, indices = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
         return SearchResult(np.sqrt(squared), indices, reduce(and_, [part[2] for part in parts]))
 
     def within_blocks(self, blocks: Blocks, radius: float, deadline: float | None) -> tuple[Any, ...]:
         """Return what `within` does of queries that come block by block."""
-        parts = [self.within(queries, radius, own, deadline) for queries, own in blocks]
+        parts: list[Any] = [self.within(queries, radius, own, deadline) for queries, own in blocks]
         return *(np.concatenate([part[i] for part in parts]) for i in range(3)), reduce(and_, [p[3] for p in parts])
 
     def query(
