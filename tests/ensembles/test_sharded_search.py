@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 
 pytest.importorskip("distributed")
 
+import dask
 import dask.array as da
 import distributed
 
@@ -247,6 +248,44 @@ def test_a_fit_that_fails_leaves_the_index_and_nothing_else(spread, threads):
         gc.collect()  # calls of actors refer to themselves
         time.sleep(0.05)
     assert not set(tasks) - before
+
+
+def slower(block):
+    time.sleep(0.4)
+    return block
+
+
+def test_an_interrupted_fit_leaves_nothing_on_the_cluster(spread, threads, modules):
+    tasks = threads.cluster.scheduler.tasks
+    before, handler = set(tasks), signal.signal(signal.SIGALRM, signal.default_int_handler)
+    index = pf.ModularNeighbors(modules)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with threads.as_current(), pytest.raises(KeyboardInterrupt):
+            index.fit(da.from_array(X, chunks=(100, 12)).map_blocks(slower, dtype=np.float64))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+    assert not hasattr(index, "n_samples_fit_")
+    end = time.monotonic() + 10
+    while set(tasks) - before and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not set(tasks) - before
+
+
+def test_a_dead_scheduler_is_an_error_and_not_a_silence(modules):
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "1s"}),  # what leaving the dead cluster waits for
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        distributed.Client(cluster),
+    ):
+        index = pf.ModularNeighbors(modules).fit(da.from_array(X, chunks=(1500, 12)))
+        cluster.loop.add_callback(cluster.scheduler.close)
+        end = time.monotonic() + 5
+        while index._search.cells.client.status == "running" and time.monotonic() < end:
+            time.sleep(0.02)
+        with pytest.raises(ConnectionError, match="the Dask scheduler at .* must answer until the work is done"):
+            index.kneighbors(NEW)
 
 
 def test_shards_are_chunks_that_follow_one_another():

@@ -106,6 +106,17 @@ def test_bad_rows_are_named_by_their_place_in_all_rows():
         MODELS["modular"]().fit(da.from_array(X, chunks=(500, 12)))
 
 
+def test_bad_rows_of_a_lazy_result_are_named_when_it_is_computed():
+    X = rows(1500)
+    model = MODELS["modular"]().fit(X)
+    X[1234, 3] = np.inf
+    lazy = model.transform(da.from_array(X, chunks=(500, 12)))
+    with pytest.raises(ValueError, match="in row 1234, of the block of rows 1000 to 1499"):
+        lazy.compute()
+    with pytest.raises(ValueError, match="in row 1234, of the block of rows 0 to 1499"):
+        model.transform([X[:700], X[700:]])
+
+
 def test_chunks_of_unknown_size_are_refused_with_the_way_out():
     X = da.from_array(rows(600), chunks=(100, 12))
     X = X[X[:, 0] > 4]

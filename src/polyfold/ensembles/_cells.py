@@ -220,8 +220,10 @@ class _Question:
         for number, cell, answer in current:
             if number in self._answers:
                 continue
+            if cell.status == "cancelled":
+                raise ConnectionError("what it held was cancelled")
             try:
-                if cell.status in ("error", "lost", "cancelled"):
+                if cell.status in ("error", "lost"):
                     raise cell.exception() or RuntimeError(GONE)
                 if answer is None and cell.status == "finished":
                     answer = getattr(self._cells.actor(cell), self._method)(*self._arguments[number])

@@ -72,7 +72,8 @@ class Coverage:
             return "all rows and modules answered"
         missing = [f"rows {self.bounds[s]} to {self.bounds[s + 1] - 1}" for s in self.lost_shards]
         missing += [f"module {m}" for m in self.lost_modules]
-        here: NDArray = self.answered.any(axis=1)[:, None] & np.isin(self.modules, self.lost_modules, invert=True)
+        some: NDArray = np.asarray(self.answered.any(axis=1))
+        here: NDArray = some[:, None] & np.isin(self.modules, self.lost_modules, invert=True)
         missing += [
             f"module {self.modules[m]} of rows {self.bounds[s]} to {self.bounds[s + 1] - 1}"
             for s, m in np.argwhere(np.logical_and(here, ~self.answered))
