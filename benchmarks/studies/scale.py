@@ -13,7 +13,9 @@ Design: ROWS × 256 rows in single precision (a mixture of 50 Gaussians in 40 di
   the spaces of what `transform` returns. A twentieth of the rows.
 - ``cluster``: half of the rows from zarr on two worker processes against the same in this process on two threads, cold
   (the first fit, in which workers import) and warm.
-- ``killed``: one of two workers is killed during a fit, ten times; whether eigenvalues and modules are the same bits.
+- ``killed``: one of two workers is killed during every kind of fit and during searches, ten times each; whether the
+  fitted arrays, or the neighbours without a deadline, are the same as undisturbed, and whether searches that follow a
+  kill answer within their deadline, and what share of the rows has then answered.
 - ``use``: `transform` to a file, `predict` and `kneighbors` of all rows from zarr, and of a quarter of them: memory,
   seconds.
 
@@ -233,29 +235,72 @@ def cluster(data: Path) -> dict[str, Any]:
     }
 
 
+def fits() -> dict[str, tuple[Callable[[], Any], tuple[str, ...]]]:
+    """Return the fits that run on a cluster, and the arrays that must be the same."""
+    return {
+        "ModularKernelPCA": (model, ("eigenvalues_", "components_")),
+        "ModularAutoencoder": (lambda: pf.ModularAutoencoder(10, 10, random_state=0), ("encoders_", "decoders_")),
+        "KernelEmbedding": (lambda: pf.KernelEmbedding(20, rank=RANK, random_state=0), ("eigenvalues_",)),
+    }
+
+
+def killing(workers: Any, run: int, seconds: float) -> threading.Timer:
+    """Kill one of the workers after so many seconds."""
+    victim = list(workers.workers.values())[run % 2].pid
+    killer = threading.Timer(seconds, os.kill, (victim, signal.SIGKILL))
+    killer.start()
+    return killer
+
+
 def killed(data: Path) -> dict[str, Any]:
-    """Fits during which a worker dies."""
+    """Fits and searches during which a worker dies."""
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    rows, equal = ROWS // 10, 0
+    rows, figures = ROWS // 10, {}
     with tempfile.TemporaryDirectory() as folder:
         write(folder, rows)
         X = da.from_zarr(f"{folder}/{rows}.zarr")
         with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers, Client(workers):
-            wanted = model().fit(X)
-            seconds = watched(lambda: model().fit(X))["seconds"]
-            for run in range(10):
-                victim = list(workers.workers.values())[run % 2].pid
-                killer = threading.Timer((0.1 + 0.08 * run) * seconds, os.kill, (victim, signal.SIGKILL))
-                killer.start()
-                found = model().fit(X)
-                killer.join()
-                equal += np.array_equal(found.eigenvalues_, wanted.eigenvalues_) and np.array_equal(
-                    found.components_, wanted.components_
-                )
-                workers.wait_for_workers(2)
-    return {"rows": rows, "runs": 10, "same bits": int(equal)}
+            for name, (make, arrays) in fits().items():
+                figures[name] = killed_fits(workers, lambda make=make: make().fit(X), arrays)
+            figures["ModularNeighbors"] = killed_searches(workers, X)
+    return {"rows": rows, "runs": 10, **figures}
+
+
+def killed_fits(workers: Any, fit: Callable[[], Any], arrays: tuple[str, ...]) -> dict[str, Any]:
+    """Count the fits, of ten that lose a worker, that are the same to the last bit."""
+    wanted, equal = fit(), 0
+    seconds = watched(fit)["seconds"]
+    for run in range(10):
+        killer = killing(workers, run, (0.1 + 0.08 * run) * seconds)
+        found = fit()
+        killer.join()
+        equal += all(np.array_equal(getattr(found, name), getattr(wanted, name)) for name in arrays)
+        workers.wait_for_workers(2)
+    return {"same bits": equal, "undisturbed, s": seconds}
+
+
+def killed_searches(workers: Any, X: Any, deadline: float = 2.0) -> dict[str, Any]:
+    """Count the searches, of ten that lose a worker, that are the same, and those after it that keep their deadline."""
+    representation = FrozenEstimator(model().fit(X))
+    index, queries = pf.ModularNeighbors(representation).fit(X), some_rows(2000, 1)
+    wanted, same, kept, shares = index.search(queries), 0, 0, []
+    seconds = watched(lambda: index.search(queries))["seconds"]
+    for run in range(10):
+        killer = killing(workers, run, (0.1 + 0.08 * run) * seconds)
+        found = index.set_params(deadline=None).search(queries)
+        killer.join()
+        same += found.coverage.is_complete and np.array_equal(found.indices, wanted.indices)
+        workers.wait_for_workers(2)
+        index.search(queries)  # all are back
+        killing(workers, run, 0.0).join()
+        begin = time.perf_counter()
+        hurried = index.set_params(deadline=deadline).search(queries)
+        kept += time.perf_counter() - begin < 1.1 * deadline
+        shares.append(hurried.coverage.share)
+        workers.wait_for_workers(2)
+    return {"same": same, "undisturbed, s": seconds, "deadline kept": kept, "deadline, s": deadline, "shares": shares}
 
 
 def use_one(method: str, folder: str, rows: int) -> dict[str, float]:

@@ -78,10 +78,14 @@ def shifted_products(X: NDArray, Y: NDArray, scale: float) -> NDArray:
     Dense rows are moved so that `Y` is centred: distances do not change, but data far from the origin
     no longer lose their digits to cancellation. Rows are scaled before anything is squared: no square leaves the range.
     """
-    if not sp.issparse(X) and not sp.issparse(Y):
+    unit = np.float64(scale) ** 0.5  # rounded to the type of the rows after the product, not before
+    if sp.issparse(X) or sp.issparse(Y):
+        X, Y = ((rows * unit).astype(rows.dtype, copy=False) for rows in (X, Y))
+    else:
         origin = Y.mean(axis=0)
         X, Y = X - origin, Y - origin
-    X, Y = ((rows * np.float64(scale) ** 0.5).astype(rows.dtype, copy=False) for rows in (X, Y))
+        for rows in (X, Y):
+            np.multiply(rows, unit, out=rows, casting="same_kind")
     out = inner_products(X, Y * 2)
     out -= row_norms(X, squared=True)[:, None]
     out -= row_norms(Y, squared=True)

@@ -13,6 +13,10 @@ class GraphWarning(UserWarning):
     """A neighbourhood graph has a shape that changes the result (disconnected, too sparse, …)."""
 
 
+class CoverageWarning(UserWarning):
+    """A search was answered by a part of the rows or modules only; the others did not answer in time."""
+
+
 class GuessWarning(UserWarning):
     """A value was chosen from data that do not determine it."""
 

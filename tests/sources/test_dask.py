@@ -106,6 +106,17 @@ def test_bad_rows_are_named_by_their_place_in_all_rows():
         MODELS["modular"]().fit(da.from_array(X, chunks=(500, 12)))
 
 
+def test_bad_rows_of_a_lazy_result_are_named_when_it_is_computed():
+    X = rows(1500)
+    model = MODELS["modular"]().fit(X)
+    X[1234, 3] = np.inf
+    lazy = model.transform(da.from_array(X, chunks=(500, 12)))
+    with pytest.raises(ValueError, match="in row 1234, of the block of rows 1000 to 1499"):
+        lazy.compute()
+    with pytest.raises(ValueError, match="in row 1234, of the block of rows 0 to 1499"):
+        model.transform([X[:700], X[700:]])
+
+
 def test_chunks_of_unknown_size_are_refused_with_the_way_out():
     X = da.from_array(rows(600), chunks=(100, 12))
     X = X[X[:, 0] > 4]
@@ -137,25 +148,16 @@ def slowly(block, seconds=0.1):
     return block
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster),
-    ):
-        yield cluster
-
-
 @pytest.fixture
 def slow_rows():
     return da.from_array(rows(2000), chunks=(100, 12)).map_blocks(slowly, dtype=np.float32)
 
 
-def test_processes_give_the_same_model_though_one_dies(cluster, slow_rows):
+def test_processes_give_the_same_model_though_one_dies(workers, processes, slow_rows):
     there = MODELS["modular"]().fit(rows(2000))
     undisturbed = MODELS["modular"]().fit(slow_rows)
     assert_same(undisturbed, there, rows(2000))
-    victim = next(iter(cluster.workers.values()))
+    victim = next(iter(processes.workers.values()))
     killer = threading.Timer(0.5, lambda: os.kill(victim.pid, signal.SIGKILL))
     killer.start()
     model = MODELS["modular"]().fit(slow_rows)
@@ -164,7 +166,7 @@ def test_processes_give_the_same_model_though_one_dies(cluster, slow_rows):
     np.testing.assert_array_equal(model.components_, undisturbed.components_)
 
 
-def test_an_interrupted_fit_leaves_nothing_on_the_cluster(cluster, slow_rows):
+def test_an_interrupted_fit_leaves_nothing_on_the_cluster(workers, processes, slow_rows):
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.7)
@@ -173,9 +175,9 @@ def test_an_interrupted_fit_leaves_nothing_on_the_cluster(cluster, slow_rows):
     finally:
         signal.signal(signal.SIGALRM, before)
     deadline = time.monotonic() + 20
-    while cluster.scheduler.tasks and time.monotonic() < deadline:
+    while processes.scheduler.tasks and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not cluster.scheduler.tasks
+    assert not processes.scheduler.tasks
 
 
 def test_a_dead_scheduler_is_an_error_and_not_a_silence(slow_rows):

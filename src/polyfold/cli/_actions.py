@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 import polyfold
+from polyfold.cli._cluster import connected, map_parts
 from polyfold.cli._config import Setup
-from polyfold.cli._data import Picked, all_rows, block_rows, last_step, open_for, rows_for
+from polyfold.cli._data import Picked, all_rows, as_fitted, block_rows, for_model, last_step, open_for, rows_for
 from polyfold.cli._fitting import fit_model, summary
 from polyfold.cli._images import parse_size
 from polyfold.cli._judging import judge
@@ -20,16 +22,19 @@ from polyfold.cli._terminal import Terminal
 from polyfold.cli._writers import check_model_path, check_output, check_place, writer
 
 
-def fit_to_file(data: str, output: str, setup: Setup, stream: bool | None, terminal: Terminal) -> dict[str, Any]:
+def fit_to_file(
+    data: str, output: str, setup: Setup, stream: bool | None, cluster: str | None, terminal: Terminal
+) -> dict[str, Any]:
     """Fit a model and save it."""
     path, name = check_model_path("--output", output), setup.model or "ModularKernelPCA"
-    model = fit_model(data, name, setup, stream, terminal)
+    with connected(cluster):
+        model = fit_model(data, name, setup, stream, terminal, on_cluster=cluster is not None)
     polyfold.save(model, path)
     return {"model": name, "output": str(path), "bytes": path.stat().st_size, **summary(model)}
 
 
 def transform_file(
-    model: str, data: str, output: str, picked: Picked, reconstruct: bool, terminal: Terminal
+    model: str, data: str, output: str, picked: Picked, reconstruct: bool, cluster: str | None, terminal: Terminal
 ) -> dict[str, Any]:
     """Write coordinates, or reconstructions, block by block."""
     path = Path(output)
@@ -44,12 +49,25 @@ def transform_file(
     source, count = open_for(data, picked, fitted), 0
     size = block_rows(source)
     names = _column_names(fitted, reconstruct)
-    with writer(path, names, size=picked.size) as append:
-        for rows in terminal.track(rows_for(source, fitted, size), "blocks transformed", source.n_rows, size):
-            Z = np.asarray(fitted.transform(rows))
-            append(np.asarray(fitted.inverse_transform(Z)) if reconstruct else Z)
+    with connected(cluster) as client, writer(path, names, size=picked.size) as append:
+        if client is None:
+            blocks = (_transformed(fitted, reconstruct, rows) for rows in rows_for(source, fitted, size))
+        else:
+            source, columns, texts = for_model(source, fitted)
+            blocks = map_parts(client, partial(_transformed_part, fitted, reconstruct, columns, texts), source, picked)
+        for Z in terminal.track(blocks, "blocks transformed", source.n_rows, size):
+            append(Z)
             count += len(Z)
     return {"output": str(path), "rows": count, "columns": len(names)}
+
+
+def _transformed(fitted: Any, reconstruct: bool, rows: Any) -> np.ndarray:
+    Z = np.asarray(fitted.transform(rows))
+    return np.asarray(fitted.inverse_transform(Z)) if reconstruct else Z
+
+
+def _transformed_part(fitted: Any, reconstruct: bool, names: Any, texts: list[str] | None, part: Any) -> np.ndarray:
+    return _transformed(fitted, reconstruct, as_fitted(part, names, texts))
 
 
 def _column_names(fitted: Any, reconstruct: bool) -> list[str]:

@@ -1,6 +1,5 @@
 """What a command reads: rows with the columns picked, and rows as a stored model wants them."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,6 +64,17 @@ def named_columns(option: str, wanted: Sequence[str], names: Sequence[str], path
 
 def rows_for(source: Source, model: Any, size: int | None = None) -> Iterator[Any]:
     """Yield rows as a fitted model takes them: its columns by name, categories as texts."""
+    source, names, texts = for_model(source, model)
+    unseen = Unseen(model[0] if isinstance(model, Pipeline) else None, source.path)
+    for block in source.blocks(size):
+        rows = as_fitted(block, names, texts)
+        unseen.look(rows)
+        yield rows
+    unseen.tell()
+
+
+def for_model(source: Source, model: Any) -> tuple[Source, Any, list[str] | None]:
+    """Return the columns that a model was fitted to, their names, and those that it takes as texts."""
     names = getattr(model, "feature_names_in_", None)
     if source.names is not None and names is not None:
         if missing := [name for name in names if name not in source.names]:
@@ -77,15 +87,11 @@ def rows_for(source: Source, model: Any, size: int | None = None) -> Iterator[An
             f"{source.path} must have the {model.n_features_in_} columns the model was fitted to, got "
             f"{source.n_columns}; leave the others out with --drop or --columns (--target too), images by --size."
         )
-    texts, unseen = categories_of(model), Unseen(model[0] if isinstance(model, Pipeline) else None, source.path)
-    for block in source.as_texts(texts or ()).blocks(size):
-        rows = _as_fitted(block, names, texts)
-        unseen.look(rows)
-        yield rows
-    unseen.tell()
+    texts = categories_of(model)
+    return source.as_texts(texts or ()), names, texts
 
 
-def _as_fitted(rows: Any, names: Any, texts: list[str] | None) -> Any:
+def as_fitted(rows: Any, names: Any, texts: list[str] | None) -> Any:
     """Return rows as a table where a model was fitted to one, else as an array."""
     if names is not None and not isinstance(rows, pd.DataFrame):
         rows = pd.DataFrame(rows.toarray() if sp.issparse(rows) else rows, columns=names)
@@ -111,14 +117,6 @@ def all_rows(data: str, picked: Picked, fitted: Any) -> Any:
 def block_rows(source: Source) -> int:
     """Return the number of rows to work on at a time."""
     return int(np.clip(BLOCK // (8 * source.n_columns), FEWEST, MOST))
-
-
-def available_memory() -> float:
-    """Return the bytes of memory that are free, infinite where the system does not say."""
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return np.inf
 
 
 def last_step(model: Any) -> Any:

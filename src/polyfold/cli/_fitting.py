@@ -1,29 +1,33 @@
 """Fit a model to a file, in one piece or block by block, and say what came out."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from polyfold.cli._cluster import lazy_rows
 from polyfold.cli._config import Setup
-from polyfold.cli._data import Picked, available_memory, block_rows, last_step, n_modules, named_columns, open_features
+from polyfold.cli._data import Picked, last_step, n_modules, named_columns, open_features
 from polyfold.cli._prepare import as_prepared, preparation, text_columns
+from polyfold.cli._prepared import Prepared, as_array
 from polyfold.cli._sources import Source
 from polyfold.cli._targets import check_length, find_target, read_target
 from polyfold.cli._terminal import Terminal
-from polyfold.cli._unseen import Unseen
 from polyfold.cli._values import make_estimator
+from polyfold.sources import as_source, budget
 
 # Modules and dimensions of the default model, where the data do not ask for fewer.
 MODULES, DIMENSIONS = 15, 20
 
 
-def fit_model(data: str, name: str, setup: Setup, stream: bool | None, terminal: Terminal) -> Any:
+def fit_model(
+    data: str, name: str, setup: Setup, stream: bool | None, terminal: Terminal, on_cluster: bool = False
+) -> Any:
     """Return a fitted model, with its preparation before it where there is one."""
     source = open_features(data, setup.picked)
     estimator = make_estimator(name, {**_size(name, source, setup.parameters), **setup.parameters}, setup.seed)
@@ -34,10 +38,19 @@ def fit_model(data: str, name: str, setup: Setup, stream: bool | None, terminal:
         raise ValueError("--categorical needs columns with names, as .csv and .parquet files have them.")
     categorical = named_columns("--categorical", setup.categorical, source.names or (), source.path)
     source = source.as_texts(categorical)
+    if on_cluster:
+        if y is not None:
+            raise ValueError(f"--cluster is for models that learn without targets, got {name}; leave --cluster out.")
+        return _fit_stream(source, estimator, setup.prepare, categorical, terminal, partial(lazy_rows, setup.picked))
     if stream is None:
-        stream = source.bytes_in_memory() > 0.5 * available_memory() and hasattr(estimator, "partial_fit")
+        stream = source.bytes_in_memory() > 2 * budget() and hasattr(estimator, "partial_fit")
     if stream:
-        return _in_blocks(source, estimator, setup.prepare, categorical, terminal)
+        if not hasattr(estimator, "partial_fit"):
+            raise ValueError(
+                f"{name} must have partial_fit to be fitted block by block; use ModularKernelPCA, KernelEmbedding, "
+                "ModularAutoencoder or a kernel baseline, or leave --stream out."
+            )
+        return _fit_stream(source, estimator, setup.prepare, categorical, terminal, as_source)
     return _at_once(source, estimator, y, setup.prepare, categorical, terminal)
 
 
@@ -62,7 +75,7 @@ def _at_once(
     source: Source, estimator: Any, y: np.ndarray | None, prepare: str, categorical: list[str], terminal: Terminal
 ) -> Any:
     rows = source.whole()
-    rows = as_prepared(rows, text_columns(rows, categorical)) if isinstance(rows, pd.DataFrame) else _as_array(rows)
+    rows = as_prepared(rows, text_columns(rows, categorical)) if isinstance(rows, pd.DataFrame) else as_array(rows)
     check_length(y, rows)
     steps = preparation(rows, prepare)
     model = estimator if steps is None else Pipeline([("prepare", steps), ("model", estimator)])
@@ -70,32 +83,22 @@ def _at_once(
         return model.fit(rows) if y is None else model.fit(rows, y)
 
 
-def _in_blocks(source: Source, estimator: Any, prepare: str, categorical: list[str], terminal: Terminal) -> Any:
-    """Fit by `partial_fit`; the preparation, and what is a category, is that of the first block."""
-    if not hasattr(estimator, "partial_fit"):
-        raise ValueError(
-            f"{type(estimator).__name__} must have partial_fit to be fitted block by block; use ModularKernelPCA, "
-            "KernelEmbedding, ModularAutoencoder or a kernel baseline, or leave --stream out."
-        )
-    size, model = block_rows(source), clone(estimator)
-    first = next(source.blocks(size))
-    is_table = isinstance(first, pd.DataFrame)
-    texts = text_columns(first, categorical) if is_table else []
-    first = as_prepared(first, texts) if is_table else _as_array(first)
-    steps = preparation(first, prepare)
-    steps = steps if steps is None else steps.fit(first)
-    unseen = Unseen(steps, source.path)
-    blocks = source.as_texts(texts).blocks(size)
-    for block in terminal.track(blocks, "blocks fitted", source.n_rows, size):
-        rows = as_prepared(block, texts) if is_table else _as_array(block)
-        unseen.look(rows)
-        model.partial_fit(rows if steps is None else steps.transform(rows))
-    unseen.tell()
-    return model if steps is None else Pipeline([("prepare", steps), ("model", model)])
-
-
-def _as_array(rows: Any) -> Any:
-    return rows if sp.issparse(rows) else np.asarray(rows)
+def _fit_stream(
+    source: Source,
+    estimator: Any,
+    prepare: str,
+    categorical: list[str],
+    terminal: Terminal,
+    opened: Callable[["Prepared"], Any],
+) -> Any:
+    """Fit to prepared rows opened as a stream; the preparation, and what is a category, is that of the first block."""
+    blocks = Prepared(source, prepare, categorical)
+    rows = opened(blocks)
+    rows.names = blocks.names
+    with terminal.fitting():
+        model = clone(estimator).fit(rows)
+    blocks.unseen.tell()
+    return model if blocks.steps is None else Pipeline([("prepare", blocks.steps), ("model", model)])
 
 
 def summary(model: Any) -> dict[str, Any]:

@@ -94,6 +94,9 @@ MODEL = click.argument("model")
 OUTPUT = click.option("-o", "--output", required=True, help="File to write.")
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of all randomness; -1 for none.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+CLUSTER = click.option(
+    "--cluster", metavar="ADDRESS", help="Dask scheduler whose workers do it, such as tcp://host:8786."
+)
 PICK = _with(
     click.option("--target", help="Column, array of an .npz file, 'folder' of images, or file with the targets."),
     click.option(
@@ -146,7 +149,7 @@ def _act(action: Command, as_json: bool, always: bool = False, **options: Any) -
 
 
 @commands.command()
-@_with(DATA, OUTPUT, SETUP, PICK, SEED, JSON)
+@_with(DATA, OUTPUT, SETUP, PICK, SEED, CLUSTER, JSON)
 @click.option("--model", "name", help="Class to fit; default ModularKernelPCA. `polyfold info` lists them.")
 @click.option("--stream/--no-stream", default=None, help="Fit block by block; by default where memory is too small.")
 def fit(as_json: bool, **options: Any) -> None:
@@ -160,13 +163,14 @@ def fit(as_json: bool, **options: Any) -> None:
     polyfold fit flowers.csv --target species --model ModularClassifier \\
         --set representation__n_modules=5 --set "estimator=sklearn.linear_model.LogisticRegression()" -o f.polyfold
     polyfold fit huge.zarr --stream --set n_modules=15 --set "kernel=Gaussian(gamma=0.1)" -o huge.polyfold
+    polyfold fit huge.zarr --cluster tcp://scheduler:8786 -o huge.polyfold
     polyfold fit photos/ --size 32x32 --config model.toml -o photos.polyfold
     """
     _act(fit_to_file, as_json, setup=_setup(options, options.pop("name")), **options)
 
 
 @commands.command()
-@_with(MODEL, DATA, OUTPUT, PICK, JSON)
+@_with(MODEL, DATA, OUTPUT, PICK, CLUSTER, JSON)
 @click.option("--reconstruct", is_flag=True, help="Write what the codes give back; into a folder: as images.")
 def transform(as_json: bool, **options: Any) -> None:
     """Write the coordinates that MODEL gives to DATA.
@@ -181,11 +185,12 @@ def transform(as_json: bool, **options: Any) -> None:
 
 
 @commands.command()
-@_with(MODEL, DATA, OUTPUT, PICK, JSON)
+@_with(MODEL, DATA, OUTPUT, PICK, CLUSTER, JSON)
 @click.option("--queries", help="File of the rows whose neighbours are sought; without, all of DATA.")
 @click.option("-k", "--neighbors", type=click.IntRange(1), default=10, show_default=True, help="How many.")
 @click.option("--modules", type=click.IntRange(1), help="Scan only the first so many modules; all by default.")
 @click.option("--expand", type=click.IntRange(1), help="Candidates from each module, which all modules rank.")
+@click.option("--deadline", type=float, help="With --cluster: seconds after which rows that have answered count.")
 @click.option("--graph", is_flag=True, help="Write the graph of distances as a CSR .npz file.")
 def search(as_json: bool, **options: Any) -> None:
     """Find the nearest rows of DATA by MODEL.
@@ -195,12 +200,13 @@ def search(as_json: bool, **options: Any) -> None:
     \b
     polyfold search digits.polyfold digits.npz --queries new.npy -k 5 -o found.csv
     polyfold search digits.polyfold digits.npz --graph -o graph.npz
+    polyfold search huge.polyfold huge.zarr --queries new.npy --cluster tcp://scheduler:8786 --deadline 5 -o found.npz
     """
     _act(search_file, as_json, picked=_picked(options), **options)
 
 
 @commands.command()
-@_with(DATA, OUTPUT, SETUP, PICK, SEED, JSON)
+@_with(DATA, OUTPUT, SETUP, PICK, SEED, CLUSTER, JSON)
 @click.option("-n", "--clusters", help="Number of clusters, or auto, the default; before that of --config.")
 @click.option("--with", "model", help="Saved clusterer to use as it is.")
 @click.option("--save", help="File for the fitted clusterer.")
@@ -218,7 +224,7 @@ def cluster(as_json: bool, **options: Any) -> None:
     fresh = {"-n": given, "--set": options["settings"], "--config": options["config"], "--prepare": options["prepare"]}
     if options["model"] and (named := [name for name, value in fresh.items() if value]):
         raise click.UsageError(f"--with takes a clusterer as it is, got {named[0]} as well; leave out one of them.")
-    _act(cluster_file, as_json, setup=_setup(options, given=given), **options)
+    _act(cluster_file, as_json, setup=_setup(options, given=given), address=options.pop("cluster"), **options)
 
 
 def _number(clusters: str | None) -> int | str | None:

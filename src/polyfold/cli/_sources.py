@@ -16,8 +16,11 @@ import scipy.sparse as sp
 
 from polyfold._validation import import_extra
 from polyfold.cli._images import image_source
+from polyfold.sources import as_source
 
 SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
+# Bytes, in double precision, of the parts in which arrays are read by the workers of a cluster.
+PART_BYTES = 2**26
 CSR = {"data", "indices", "indptr", "shape"}
 
 
@@ -34,6 +37,10 @@ class Source:
     image_shape: tuple[int, ...] | None = None
     about: int = 0  # rows, where they are not counted
     texts: tuple[str, ...] = ()
+    part: Callable[[int], Any] | None = None  # rows of a part that can be read without the others, by its number
+    lengths: tuple[int, ...] = ()  # of these parts
+    chosen: tuple[str, ...] | None = None  # columns, where they are not all of the file
+    all_names: tuple[str, ...] = ()  # of the file
 
     def whole(self) -> Any:
         """Return all rows."""
@@ -54,11 +61,14 @@ class Source:
     def with_columns(self, chosen: list[str]) -> "Source":
         """Return the same rows with these columns only."""
         if self.names is not None:
-            read, names = _then(self.read, lambda rows: rows[chosen]), tuple(chosen)
+            change, names = (lambda rows: rows[chosen]), tuple(chosen)
         else:
             numbers = [int(name) for name in chosen]
-            read, names = _then(self.read, lambda rows: rows[:, numbers]), None
-        return replace(self, read=read, names=names, n_columns=len(chosen))
+            change, names = (lambda rows: rows[:, numbers]), None
+        part = self.part
+        own: dict[str, Any] = {} if part is None else {"part": lambda number: change(part(number))}
+        own |= {"chosen": tuple(chosen), "all_names": self.all_names or self.names or ()}
+        return replace(self, read=_then(self.read, change), names=names, n_columns=len(chosen), **own)
 
 
 def _then(read: Callable[..., Iterator[Any]], change: Callable[[Any], Any]) -> Any:
@@ -85,11 +95,6 @@ def open_source(path: str | Path, *, array: str | None = None, size: str | None 
     return readers[kind](path)
 
 
-def _slices(n: int, rows: int | None) -> Iterator[slice]:
-    step = n if rows is None else rows
-    return (slice(start, min(start + step, n)) for start in range(0, n, max(1, step)))
-
-
 def _of_array(path: Path, values: Any, labels: dict[str, Any] | None = None) -> Source:
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError(f"{path} must hold a matrix with rows and columns, got shape {tuple(values.shape)}.")
@@ -100,9 +105,14 @@ def _of_array(path: Path, values: Any, labels: dict[str, Any] | None = None) -> 
     def read(rows: int | None, texts: tuple[str, ...]) -> Iterator[Any]:
         if rows is None:
             return iter([values if isinstance(values, np.ndarray) or sp.issparse(values) else values[:]])
-        return (values[block] for block in _slices(n, rows))
+        return (block for _, block in as_source(values).blocks(rows))
 
-    return Source(path, read, n, d, labels=labels)
+    # Whole chunks, where it has some.
+    chunk = (getattr(values, "chunks", None) or (1,))[0]
+    step = max(1, PART_BYTES // (8 * d * chunk)) * chunk
+    lengths = tuple(min(step, n - start) for start in range(0, n, step))
+    own = {"part": lambda number: values[number * step : (number + 1) * step], "lengths": lengths}
+    return Source(path, read, n, d, labels=labels, **(own if path.suffix.lower() != ".npz" else {}))
 
 
 def _npy(path: Path) -> Source:
@@ -153,8 +163,7 @@ def _zarr(path: Path) -> Source:
 
 
 def _csv(path: Path) -> Source:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        separator = max(",;\t", key=file.readline().count)
+    separator = separator_of(path)
 
     def tables(rows: int | None, texts: tuple[str, ...] = ()) -> Iterator[pd.DataFrame]:
         # With low_memory a column of numbers and texts is numbers in some of its parts.
@@ -175,7 +184,13 @@ def _csv(path: Path) -> Source:
         raise ValueError(f"{path} must have a line of names and rows below it, got no rows.")
     size, line = path.stat().st_size, max(1, len(head.to_csv(index=False)) / len(head))
     names = tuple(str(name) for name in head.columns)
-    return Source(path, _named(tables, names), None, len(names), names, about=round(size / line))
+    return Source(path, _named(tables, names), None, len(names), names, about=round(size / line), all_names=names)
+
+
+def separator_of(path: Path) -> str:
+    """Return what separates the columns of a table of texts, by its first line."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return max(",;\t", key=file.readline().count)
 
 
 def _parquet(path: Path) -> Source:
@@ -192,11 +207,14 @@ def _parquet(path: Path) -> Source:
         for batch in file.iter_batches(batch_size=rows):
             yield batch.to_pandas()
 
+    groups = file.metadata.num_row_groups
+    lengths = tuple(file.metadata.row_group(number).num_rows for number in range(groups))
     index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
     names = tuple(name for name in file.schema_arrow.names if name not in index)
     if file.metadata.num_rows == 0:
         raise ValueError(f"{path} must have rows, got none.")
-    return Source(path, _named(tables, names), file.metadata.num_rows, len(names), names)
+    part = lambda number: file.read_row_group(number).to_pandas().set_axis(list(names), axis=1)  # noqa: E731
+    return Source(path, _named(tables, names), file.metadata.num_rows, len(names), names, part=part, lengths=lengths)
 
 
 def _named(tables: Any, names: tuple[str, ...]) -> Any:

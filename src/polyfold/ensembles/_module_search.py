@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from polyfold._linalg import row_blocks
 from polyfold._validation import check_count
 from polyfold.ensembles._effort import Effort, Sample, graph_modules, scan_effort, walk_effort, walk_factor
-from polyfold.ensembles._rerank import rerank
+from polyfold.ensembles._rerank import paired, rerank, within
 from polyfold.neighbors import Links, Search, make_search
 
 # Names of the public parameter, and what scans modules then.
@@ -71,19 +71,29 @@ class ModuleSearch:
     def query(
         self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, own: NDArray | None = None
     ) -> tuple[NDArray, NDArray]:
-        """Return squared distances over the modules that rank, summed, and indices: (n, k); never a row's `own` one."""
-        scans, ranking = self._plan(modules)
+        """Return mean squared distances over the modules that rank, and indices: (n, k); never a row's `own` one."""
+        scans, ranking = self.plan(modules)
         width = Q.shape[1] * (Q.shape[2] + (expand or k))
         parts = [
             self._query_block(Q[rows], k, scans, ranking, expand, None if own is None else own[rows])
             for rows in row_blocks(len(Q), width)
         ]
         distances, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return distances, indices
+        return distances / len(ranking), indices
 
-    def n_ranking(self, modules: Modules) -> int:
-        """Return how many modules rank."""
-        return len(self._plan(modules)[1])
+    def ranking(self, modules: Modules) -> NDArray:
+        """Return the modules that rank."""
+        return self.plan(modules)[1]
+
+    def candidates(self, group: tuple[int, ...], Q: NDArray, count: int) -> tuple[NDArray, NDArray]:
+        """Return squared distances in some modules scanned as one, and indices: (n, count), or all where fewer."""
+        found = self._scan(group, Q, count)
+        queries = np.repeat(np.arange(len(Q)), found.shape[1])
+        return paired(Q, self.modules, np.array(group), queries, found.ravel()).reshape(found.shape), found
+
+    def within(self, Q: NDArray, radius: float, own: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
+        """Return counts, distances and indices of all rows within a radius."""
+        return within(Q, self.modules, radius, own)
 
     def _query_block(
         self, Q: NDArray, k: int, scans: Any, ranking: NDArray, expand: int | None, own: NDArray | None
@@ -104,19 +114,9 @@ class ModuleSearch:
             distances[left], indices[left] = rerank(Q[left], self.modules, ranking, found, k, hidden)
         return distances, indices
 
-    def _plan(self, modules: Modules) -> tuple[Any, NDArray]:
+    def plan(self, modules: Modules) -> tuple[Any, NDArray]:
         """Return the number of modules searched as one, or groups to scan, and the modules that rank."""
-        M = self.modules.shape[1]
-        if modules is None:
-            if self.effort is not None:
-                return self.effort.modules, np.arange(M)
-            return [(m,) for m in range(M)], np.arange(M)
-        if not isinstance(modules, Iterable):
-            return check_count("modules", modules, maximum=M), np.arange(M)
-        chosen = [check_count("modules", m, minimum=0, maximum=M - 1) for m in modules]
-        if not chosen or len(set(chosen)) < len(chosen):
-            raise ValueError(f"modules must name at least one module and none twice, got {list(modules)!r}.")
-        return [(m,) for m in chosen], np.array(chosen)
+        return plan(modules, self.modules.shape[1], None if self.effort is None else self.effort.modules)
 
     def _is_walked(self) -> bool:
         return self.engine == "hnsw" and len(self.modules) >= FEW and not self._is_cut
@@ -151,6 +151,18 @@ class ModuleSearch:
         if g not in self._graphs:
             self._graphs[g] = Links(_flat(self.modules), g * self.modules.shape[2])
         return self._graphs[g]
+
+
+def plan(modules: Modules, M: int, tuned: int | None) -> tuple[Any, NDArray]:
+    """Return the number of modules searched as one, or groups to scan, and the modules that rank; `tuned` is None's."""
+    if modules is None:
+        return [(m,) for m in range(M)] if tuned is None else tuned, np.arange(M)
+    if not isinstance(modules, Iterable):
+        return check_count("modules", modules, maximum=M), np.arange(M)
+    chosen = [check_count("modules", m, minimum=0, maximum=M - 1) for m in modules]
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise ValueError(f"modules must name at least one module and none twice, got {list(modules)!r}.")
+    return [(m,) for m in chosen], np.array(chosen)
 
 
 def _flat(modules: NDArray) -> NDArray:

@@ -1,5 +1,6 @@
 """Retrieval on modules: the paper's rule, and a search that can stop early."""
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -10,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._running import LongFit, shows_progress
 from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure
+from polyfold.ensembles._coverage import Coverage, SearchResult
 from polyfold.ensembles._graphs import pieces, sparse_graph
-from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch
-from polyfold.ensembles._rerank import within
-from polyfold.neighbors import choose_engine
-from polyfold.sources import by_blocks
+from polyfold.ensembles._module_search import ENGINES, Modules
+from polyfold.ensembles._placing import by_point, modules_of, place, readable
+from polyfold.ensembles._sharded_search import ShardedSearch
+from polyfold.sources import by_blocks, check_stream, is_stream
 
 MODES = ("distance", "connectivity")
 # What a graph is tuned to where nothing else is asked for.
@@ -28,6 +30,10 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     on average over the modules [Reeve2018]_. With `modules` and `expand`, or a wanted `recall`, only some modules are
     scanned and give more candidates each: near the precision of a search in all dimensions at a fraction of its cost,
     and without any index to build. ``engine="hnsw"`` builds one, on the first modules, and walks it.
+
+    Fitted to a Dask array or data frame while a ``distributed.Client`` is there, it keeps its rows on the workers, in
+    shards, which are searched side by side. A worker that is lost, or answers late, costs its part and not the answer:
+    `search` says what has answered within the `deadline`, and the other methods warn of what has not.
 
     As a transformer it gives the graph of neighbours, with the interface of scikit-learn's `KNeighborsTransformer`.
 
@@ -47,6 +53,13 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         for "hnsw".
     mode : {"distance", "connectivity"}, default="distance"
         What `transform` gives: distances, each training point itself on top of its `n_neighbors`, or ones.
+    deadline : float, default=None
+        On a cluster: seconds after which a search, or that of one block of a stream, answers with what has come. A
+        part that has not answered after half of them is asked elsewhere. None waits until all rows have answered.
+    module_groups : int, default=None
+        On a cluster: groups of neighbouring modules that are kept on different workers; `n_modules` of the
+        representation is the paper's way, every module on a machine of its own. None makes as many as there are
+        workers for every shard of rows, and 1 with a `recall`.
     verbose : int, default=0
         1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 
@@ -67,6 +80,9 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     -----
     A graph of n points takes 128 n bytes, and a copy of the modules in single precision 4 M H n.
 
+    On a cluster every shard is kept once, and made again from the rows where its worker is lost; with all of them the
+    neighbours are those of one machine. Rows of which some modules are missing are ranked by the others.
+
     Examples
     --------
     >>> import polyfold as pf
@@ -81,6 +97,8 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     (1797, 1797)
     """
 
+    _search: Any  # a ModuleSearch, or a ShardedSearch
+
     def __init__(
         self,
         representation: Any,
@@ -89,6 +107,8 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         engine: str = "auto",
         recall: float | None = None,
         mode: str = "distance",
+        deadline: float | None = None,
+        module_groups: int | None = None,
         verbose: int = 0,
     ):
         self.representation = representation
@@ -96,6 +116,8 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.engine = engine
         self.recall = recall
         self.mode = mode
+        self.deadline = deadline
+        self.module_groups = module_groups
         self.verbose = verbose
 
     @keeps_state_on_failure
@@ -105,7 +127,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
         y : None
             Not used.
 
@@ -119,21 +141,19 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 "representation must have modules (a method transform_modules), got "
                 f"{self.representation!r}; pass a ModularKernelPCA, a ModularAutoencoder or one of the baselines."
             )
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        self.representation_ = clone(self.representation).fit(X, None)
-        modules = _by_point(self.representation_.transform_modules(X))
-        self.engine_ = _choose_engine(self.engine, modules)
-        self._search = ModuleSearch(modules, self.engine_)
+        X = self._validate(X, reset=True)
+        self.representation_ = clone(self.representation).fit(readable(self.representation, X), None)
         self.n_samples_fit_ = X.shape[0]
+        wanted = None if recall is None else (self.n_neighbors, recall)
+        self._search, effort = place(self.representation_, X, self.engine, self.module_groups, wanted)
+        self.engine_ = self._search.engine
         for name in ("recall_", "recall_error_", "modules_", "expand_"):
             vars(self).pop(name, None)
-        if recall is not None:
-            effort = self._search.tune(self.n_neighbors, recall)
+        if effort is not None:
             self.recall_, self.recall_error_ = effort.recall, effort.error
             self.modules_, self.expand_ = effort.modules, effort.expand
         return self
 
-    @by_blocks
     def kneighbors(
         self,
         X: Any = None,
@@ -147,7 +167,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, n_features), default=None
+        X : {array-like, sparse matrix, stream} of shape (n, n_features), default=None
             None stands for the training points, none of which is its own neighbour.
         n_neighbors : int, default=None
             None takes the value of the constructor.
@@ -167,13 +187,40 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             Root of the mean squared distance over the modules, only where `return_distance`.
         indices : ndarray of shape (n, n_neighbors)
         """
+        distances, indices, coverage = self.search(X, n_neighbors, modules=modules, expand=expand)
+        coverage.warn()
+        return (distances, indices) if return_distance else indices
+
+    def search(
+        self, X: Any = None, n_neighbors: int | None = None, *, modules: Modules = None, expand: int | None = None
+    ) -> SearchResult:
+        """Return the nearest training points of the rows of `X`, and which rows and modules have answered.
+
+        Parameters
+        ----------
+        X, n_neighbors, modules, expand
+            As in `kneighbors`.
+
+        Returns
+        -------
+        result : SearchResult
+            `distances`, `indices` and `coverage`. Those of an index on a cluster are in memory even for rows of Dask.
+        """
         check_is_fitted(self)
+        k = self._check_neighbors(self.n_neighbors if n_neighbors is None else n_neighbors, X is None)
+        expand = None if expand is None else check_count("expand", expand)
+        if isinstance(self._search, ShardedSearch):
+            options = {"modules": modules, "expand": expand, "deadline": self._deadline()}
+            return self._search.search(self._query_blocks(X), k, **options)
+        found = self._nearest(X, k, modules, expand)
+        return SearchResult(*found, Coverage.whole(self.n_samples_fit_, self._search.ranking(modules)))
+
+    @by_blocks
+    def _nearest(self, X: Any, k: int, modules: Modules, expand: int | None) -> tuple[NDArray, NDArray]:
+        """Search in memory."""
         queries, own = self._queries(X)
-        k = self._check_neighbors(self.n_neighbors if n_neighbors is None else n_neighbors, own is not None)
-        if expand is not None:
-            expand = check_count("expand", expand)
         squared, indices = self._search.query(queries, k, modules=modules, expand=expand, own=own)
-        return (np.sqrt(squared / self._search.n_ranking(modules)), indices) if return_distance else indices
+        return np.sqrt(squared), indices
 
     def kneighbors_graph(
         self,
@@ -199,7 +246,8 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         check_choice("mode", mode, MODES)
         distances, indices = self.kneighbors(X, n_neighbors, modules=modules, expand=expand)
-        return sparse_graph(np.full(len(indices), indices.shape[1]), distances, indices, self.n_samples_fit_, mode)
+        there = indices >= 0  # all, unless a cluster has lost nearly all rows
+        return sparse_graph(there.sum(axis=1), distances[there], indices[there], self.n_samples_fit_, mode)
 
     def radius_neighbors(
         self, X: Any = None, radius: float | None = None, *, return_distance: bool = True, sort_results: bool = False
@@ -284,22 +332,47 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _within(self, X: Any, radius: float | None) -> tuple[NDArray, NDArray, NDArray]:
         check_is_fitted(self)
         radius = check_real("radius", radius, minimum=0, hint="it has the unit of the distances of kneighbors")
-        queries, own = self._queries(X)
-        return within(queries, self._search.modules, radius, own)
+        if not isinstance(self._search, ShardedSearch):
+            queries, own = self._queries(X)
+            return self._search.within(queries, radius, own)
+        *found, coverage = self._search.within_blocks(self._query_blocks(X), radius, self._deadline())
+        coverage.warn()
+        return tuple(found)
 
     def _queries(self, X: Any) -> tuple[NDArray, NDArray | None]:
         """Modules of the rows, and the numbers of training points among themselves."""
         modules = self._search.modules
         if X is None:
             return modules, np.arange(len(modules))
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return _by_point(self.representation_.transform_modules(X)).astype(modules.dtype, copy=False), None
+        return by_point(self.representation_, self._validate(X)).astype(modules.dtype, copy=False), None
+
+    def _query_blocks(self, X: Any) -> Iterator[tuple[NDArray, NDArray | None]]:
+        """Modules of rows and own numbers, for an index on a cluster."""
+        if X is None:
+            yield from self._search.training(self._deadline())
+            return
+        for block in modules_of(self.representation_, self._validate(X)):
+            yield block.astype(self._search.dtype, copy=False), None
+
+    def _validate(self, X: Any, reset: bool = False) -> Any:
+        """Return checked rows, or the source of a stream."""
+        if is_stream(X):
+            return check_stream(self, X, reset=reset)
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+    def _deadline(self) -> float | None:
+        if self.deadline is None:
+            return None
+        return check_real("deadline", self.deadline, minimum=0, open_minimum=True, hint="it is in seconds")
 
     def _check_parameters(self) -> float | None:
         """Return the recall to be reached."""
         check_count("n_neighbors", self.n_neighbors)
         check_choice("engine", self.engine, ("auto", *ENGINES))
         check_choice("mode", self.mode, MODES)
+        self._deadline()
+        if self.module_groups is not None:
+            check_count("module_groups", self.module_groups)
         if self.engine == "hnsw":
             import_extra("faiss", "faiss")
         if self.recall is None:
@@ -323,15 +396,3 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         tags.input_tags = get_tags(self.representation).input_tags  # folds are cut as the representation needs
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _choose_engine(engine: str, modules: NDArray) -> str:
-    if engine != "auto":
-        return engine
-    chosen = choose_engine(modules.shape[0], modules.shape[2], approximate=False)
-    return next(name for name, scan in ENGINES.items() if scan == chosen)
-
-
-def _by_point(modules: NDArray) -> NDArray:
-    """Modules (M, n, H) as (n, M, H), a point's modules side by side; a view where they come from one."""
-    return np.ascontiguousarray(modules.transpose(1, 0, 2))

@@ -46,6 +46,14 @@ def rerank(
     return distances, indices
 
 
+def paired(Q: NDArray, Z: NDArray, modules: NDArray, queries: NDArray, rows: NDArray) -> NDArray:
+    """Return squared distances of pairs, a query and a row each, in the named modules together: (pairs,)."""
+    Q, Z, _ = _contiguous(Q, Z, None)
+    out = np.empty(len(rows))
+    in_blocks(lambda part: _pair_up(Q, Z, modules, queries[part], rows[part], out[part]), len(rows), 64 * _BLOCK)
+    return out
+
+
 def within(Q: NDArray, Z: NDArray, radius: float, hidden: NDArray | None = None) -> tuple[NDArray, NDArray, NDArray]:
     """Find all rows whose root mean squared distance over the modules is at most `radius`.
 
@@ -76,6 +84,16 @@ def _squared(q, z):  # pragma: no cover - compiled
         difference = np.float64(q[t]) - np.float64(z[t])
         total += difference * difference
     return total
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _pair_up(Q, Z, modules, queries, rows, out):  # pragma: no cover - compiled
+    """Sum the squared distances of every pair over the modules."""
+    for pair in range(len(out)):
+        total = 0.0
+        for m in modules:
+            total += _squared(Q[queries[pair], m], Z[rows[pair], m])
+        out[pair] = total
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

@@ -1,7 +1,9 @@
 """Rows wherever they are: arrays, files, streams of blocks and clusters, read block by block."""
 
-from polyfold.sources._budget import memory_budget
-from polyfold.sources._methods import by_blocks, write_rows
+from polyfold.sources._budget import budget, memory_budget
+from polyfold.sources._checks import as_block, check_block
+from polyfold.sources._cluster import answering, current_client
+from polyfold.sources._methods import by_blocks, method_rows, write_rows
 from polyfold.sources._opening import as_source, check_stream, in_memory, is_stream, trusted
 from polyfold.sources._picking import answer_others, pick_rows
 from polyfold.sources._source import Source, add_up, stack_rows
@@ -12,12 +14,18 @@ __all__ = [
     "Survey",
     "add_up",
     "answer_others",
+    "answering",
+    "as_block",
     "as_source",
+    "budget",
     "by_blocks",
+    "check_block",
     "check_stream",
+    "current_client",
     "in_memory",
     "is_stream",
     "memory_budget",
+    "method_rows",
     "pick_rows",
     "stack_rows",
     "survey",

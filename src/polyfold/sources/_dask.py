@@ -6,10 +6,8 @@ worker is lost.
 """
 
 import functools
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError
 from copy import deepcopy
 from typing import Any
 
@@ -18,6 +16,7 @@ import numpy as np
 from polyfold._running import using_threads
 from polyfold._validation import import_extra
 from polyfold.sources._checks import as_block, check_block, float_type
+from polyfold.sources._cluster import answering, current_client
 from polyfold.sources._containers import ArraySource, check_matrix
 from polyfold.sources._source import Part, Source, checked
 
@@ -27,6 +26,8 @@ BRANCHES = 8
 
 class DaskSource(Source):
     """A Dask array, or the columns of a Dask data frame, in chunks of rows."""
+
+    is_lazy = True
 
     def __init__(self, X: Any, columns: Iterable[str] | None = None):
         self._dask, self._array = import_extra("dask", "dask"), import_extra("dask.array", "dask")
@@ -61,6 +62,11 @@ class DaskSource(Source):
             )
         return lengths
 
+    def parts(self) -> list[tuple[int, int, Any]]:
+        """Return every chunk: its first row, its length, and itself, delayed."""
+        starts = np.cumsum([0, *self._lengths[:-1]]).tolist()
+        return list(zip(starts, self._lengths, self._X.to_delayed().ravel(), strict=True))
+
     def read(self, rows: int) -> Iterator[Any]:
         """Yield chunks, fetched one after the other: for the few rows that are wanted here."""
         for number in range(len(self._lengths)):
@@ -82,12 +88,11 @@ class DaskSource(Source):
         memory: int = 0,
     ) -> Part:
         """Return ``function(start, block)`` of all blocks of all chunks, merged in their order."""
-        delayed, starts = self._dask.delayed, np.cumsum([0, *self._lengths[:-1]])
+        delayed = self._dask.delayed
         apply = function if self.is_checked else functools.partial(checked, function)
         # A node of its own: landmarks and the like go to every worker once.
         shared = delayed((apply, merge, self.dtype), traverse=False)
-        chunks = self._X.to_delayed().ravel()
-        parts = [delayed(_reduce_chunk)(shared, int(i), chunk, rows) for i, chunk in zip(starts, chunks, strict=True)]
+        parts = [delayed(_reduce_chunk)(shared, start, chunk, rows) for start, _, chunk in self.parts()]
         while len(parts) > 1:
             groups = [parts[i : i + BRANCHES] for i in range(0, len(parts), BRANCHES)]
             parts = [delayed(_merge_parts)(shared, group) for group in groups]
@@ -105,10 +110,19 @@ class DaskSource(Source):
         single = not isinstance(example, tuple)
         shared = self._dask.delayed((function, self), traverse=False)
         delayed = self._dask.delayed(_map_chunk, nout=None if single else len(example))
-        results = [delayed(shared, chunk) for chunk in self._X.to_delayed().ravel()]
+        chunks, lengths = self._X.to_delayed().ravel(), self._X.chunks[0]
+        starts = [None] * len(chunks) if np.isnan(lengths).any() else np.cumsum([0, *lengths[:-1]]).tolist()
+        results = [delayed(shared, chunk, start) for chunk, start in zip(chunks, starts, strict=True)]
         if single:
             return self._joined(results, example)
         return tuple(self._joined([parts[k] for parts in results], like) for k, like in enumerate(example))
+
+    def fetch(self, function: Callable[[Any], Any]) -> Iterator[Any]:
+        """Yield ``function(chunk)`` of one chunk after the other, here."""
+        shared = self._dask.delayed((function, self), traverse=False)
+        for start, _, chunk in self.parts():
+            task = self._dask.delayed(_map_chunk)(shared, chunk, start)
+            yield self._compute_with(task.compute)
 
     def _joined(self, results: list[Any], like: Any) -> Any:
         lengths = self._X.chunks[0]
@@ -120,26 +134,10 @@ class DaskSource(Source):
 
     def _compute_with(self, compute: Callable[[], Any]) -> Any:
         """Compute, and say so in one sentence where the cluster is gone."""
-        distributed = sys.modules.get("distributed")  # where nobody has loaded it there is no cluster
-        if distributed is None:
+        with answering(current_client()), warnings.catch_warnings():
+            # What every task needs has to reach every worker; through the scheduler, which outlives them.
+            warnings.filterwarnings("ignore", message="Sending large graph")
             return compute()
-        try:
-            client = distributed.default_client()
-        except ValueError:  # its way to say that there is none
-            return compute()
-        try:
-            if client.status != "running":
-                raise ConnectionError(f"its client is {client.status}")
-            with warnings.catch_warnings():
-                # What every task needs has to reach every worker; through the scheduler, which outlives them.
-                warnings.filterwarnings("ignore", message="Sending large graph")
-                return compute()
-        except (CancelledError, ConnectionError) as error:
-            raise ConnectionError(
-                f"the Dask scheduler at {client.scheduler.address if client.scheduler else 'its address'} must answer "
-                f"until the work is done, got none ({error}); connect a distributed.Client to a cluster that runs, and "
-                "start again."
-            ) from error
 
     def __getstate__(self) -> dict[str, Any]:
         # To workers: what a chunk is, not where all of them are.
@@ -162,6 +160,9 @@ def _merge_parts(shared: tuple[Any, Any, Any], parts: list[Any]) -> Any:
     return functools.reduce(shared[1], parts[1:], deepcopy(parts[0]))
 
 
-def _map_chunk(shared: tuple[Any, Any], chunk: Any) -> Any:
+def _map_chunk(shared: tuple[Any, Any], chunk: Any, start: int | None) -> Any:
     function, source = shared
-    return function(source.named(as_block(chunk, source.dtype)))
+    block = as_block(chunk, source.dtype)
+    if start is not None:
+        check_block(block, start)
+    return function(source.named(block))

@@ -40,7 +40,7 @@ def by_blocks(
         check_is_fitted(self)
         source, rest = as_source(X).in_bytes(), {key: value for key, value in kwargs.items() if key != "X"}
         # By name: a worker of Dask gets the estimator, not this function.
-        return source.map(functools.partial(_call, self, method.__name__, args[1:], rest), _rows(source))
+        return source.map(functools.partial(_call, self, method.__name__, args[1:], rest), method_rows(source))
 
     return applied
 
@@ -78,7 +78,7 @@ def write_rows(method: Callable[..., Any], X: Any, out: Any, **kwargs: Any) -> A
     source, outs = as_source(X).in_bytes(), out if isinstance(out, tuple) else (out,)
     with ExitStack() as stack:
         targets = tuple(_target(given, source, stack) for given in outs)
-        source.map(functools.partial(_call, method.__self__, method.__name__, (), kwargs), _rows(source), targets)  # type: ignore[attr-defined]
+        source.map(functools.partial(_call, method.__self__, method.__name__, (), kwargs), method_rows(source), targets)  # type: ignore[attr-defined]
     opened = tuple(_opened(given) for given in outs)
     return opened if isinstance(out, tuple) else opened[0]
 
@@ -89,7 +89,8 @@ def _call(estimator: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, An
     return tuple(map(np.asarray, answer)) if isinstance(answer, tuple) else np.asarray(answer)
 
 
-def _rows(source: Source) -> int:
+def method_rows(source: Source) -> int:
+    """Return the rows that a method is called with at a time."""
     return min(MOST_ROWS, rows_within(1 / 16, 8 * max(1, source.n_features), MOST_BYTES))
 
 

@@ -37,6 +37,7 @@ class Source(ABC):
     names: tuple[str, ...] | None = None  # of the columns
     is_checked: bool = False  # whether all rows are known to be finite
     is_array: bool = False  # whether all rows can be had at once at no cost
+    is_lazy: bool = False  # whether `map` gives lazy arrays: those of Dask
 
     @property
     @abstractmethod
@@ -96,6 +97,8 @@ class Source(ABC):
         """
         single, filled, n = False, out, self.n_rows
         for start, block in self.blocks(rows):
+            if not self.is_checked:
+                check_block(block, start)
             parts = function(self.named(block))
             single = not isinstance(parts, tuple)
             parts = (parts,) if single else parts

@@ -1,0 +1,78 @@
+"""Commands whose work is done by a Dask cluster, here of two workers in this process."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+distributed = pytest.importorskip("distributed")
+
+SMALL = "--set n_modules=3 --set n_components=2"
+
+
+@pytest.fixture(scope="module")
+def address():
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "protocol": "tcp"}
+    with distributed.LocalCluster(**options, dashboard_address=":0") as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    """Let files have several parts."""
+    monkeypatch.setattr("polyfold.cli._sources.PART_BYTES", 2000)
+    for name, value in (("BLOCK", 1), ("FEWEST", 60)):
+        monkeypatch.setattr(f"polyfold.cli._data.{name}", value)
+
+
+@pytest.mark.parametrize("data", ["digits.npy", "digits.zarr", "digits.npz", "iris.parquet", "iris.csv"])
+def test_models_and_coordinates_are_those_of_a_stream(call, address, parts, shared, data):
+    if data == "digits.zarr":
+        zarr = pytest.importorskip("zarr")
+        array = zarr.open_array("digits.zarr", mode="w", shape=(120, 64), chunks=(35, 64), dtype="f8")
+        array[:] = np.load(shared / "digits.npy")
+    elif data == "iris.parquet":
+        pd.read_csv(shared / "iris.csv").to_parquet("iris.parquet", row_group_size=40)
+    else:
+        data = f":{data}"
+    extra = "--target species" if "iris" in data else ""
+    for name, where in (("here", "--stream"), ("there", f"--cluster {address}")):
+        call(f"fit {data} {SMALL} {extra} {where} -o {name}.polyfold")
+    call(f"transform here.polyfold {data} -o here.npy")
+    figures = call(f"transform there.polyfold {data} --cluster {address} -o there.npy --json")
+    here, there = np.load("here.npy"), np.load("there.npy")
+    assert figures["rows"] == len(here) == len(there)
+    np.testing.assert_allclose(there, here, atol=1e-6 * np.abs(here).max())
+
+
+def test_neighbours_are_those_of_one_machine_and_coverage_is_told(call, address, parts, shared):
+    for where, name in (("", "here"), (f"--cluster {address} --deadline 20", "there")):
+        figures = call(f"search :digits.polyfold :digits.npy {where} -k 4 -o {name}.npz --json")
+        call(f"search :digits.polyfold :digits.npy --queries :digits.npy {where} -k 2 -o {name}-asked.npy")
+    assert figures["coverage"] == 1
+    assert figures["neighbors"] == 4
+    np.testing.assert_array_equal(np.load("there.npz")["indices"], np.load("here.npz")["indices"])
+    np.testing.assert_array_equal(np.load("there-asked.npy"), np.load("here-asked.npy"))
+
+
+def test_groups_by_a_saved_clusterer(call, address, parts):
+    load_iris(as_frame=True).data.to_csv("flowers.csv", index=False)
+    call("cluster flowers.csv -n 3 --set network__n_clusterings=20 --save g.polyfold -o here.npy")
+    call("cluster flowers.csv --with g.polyfold -o again.npy")
+    call(f"cluster flowers.csv --with g.polyfold --cluster {address} -o there.npy")
+    np.testing.assert_array_equal(np.load("there.npy"), np.load("again.npy"))
+
+
+def test_what_a_cluster_cannot_do_is_one_sentence(call, refused, address, monkeypatch):
+    monkeypatch.setattr("polyfold.cli._cluster.PATIENCE", 1)
+    refused("fit :digits.npy --cluster tcp://127.0.0.1:9 -o m.polyfold", "where none answers within 1 s")
+    refused("fit :digits.npy --cluster nonsense://x -o m.polyfold", "--cluster must be the address")
+    refused("search :digits.polyfold :digits.npy --deadline 2 -o f.npy", "--deadline needs --cluster")
+    refused(
+        f"fit :digits.npz --target y --model ModularClassifier --cluster {address} -o m.polyfold",
+        "--cluster is for models that learn without targets",
+        "--set",
+        "estimator=sklearn.linear_model.LogisticRegression()",
+    )
+    with distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=":0") as empty:
+        refused(f"fit :digits.npy --cluster {empty.scheduler_address} -o m.polyfold", "--cluster must have workers")
