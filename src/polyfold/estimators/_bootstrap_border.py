@@ -84,9 +84,9 @@ class Others:
 def rows_to_learn(network: Any, X: Any, seed: int) -> tuple[Any, Others | None]:
     """Return checked rows for a network to learn from, and what holds the others where they are a sample."""
     # A graph of all rows is no graph of some.
-    needs_all = network.metric == "precomputed" or sp.issparse(network.neighbors)
-    needs_all = needs_all or network.max_samples is None or isinstance(network.neighbors, np.ndarray)
-    most = math.inf if needs_all else network.max_samples
+    has_graph = network.metric == "precomputed" or sp.issparse(network.neighbors)
+    has_graph = has_graph or isinstance(network.neighbors, np.ndarray)
+    most: float = math.inf if has_graph or network.max_samples is None else int(network.max_samples)
     if most < math.inf and is_stream(X) and (found := as_source(X)).n_rows > most:
         source = check_stream(network, found, reset=True, minimum=2).in_bytes()
     else:
