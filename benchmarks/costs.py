@@ -81,6 +81,19 @@ COSTS = {
         },
         received=lambda s: ROW * s["R"] * (s["D"] + s["M"] * s["H"]),
     ),
+    "BootstrapClustering": Cost(
+        "NV log n codes of rows that are placed by a network of n rows and V clusterings; client nV log n",
+        lambda s: {"codes": s["N"] * s["V"] * math.log2(s["n"])},
+        lambda s: {"client": s["n"] * s["V"] * math.log2(s["n"])},
+        # Rows it was fitted to, in bytes or single precision, and two bytes for every code of each.
+        received=lambda s: s["n"] * (ROW * s["D"] + 2 * s["V"] * math.log2(s["n"])),
+    ),
+    "NonRedundantEmbedding": Cost(
+        "N log n steps to the neighbours of rows that are placed by n landmarks; client n log n",
+        lambda s: {"neighbours": s["N"] * math.log2(s["n"]) * s["D"]},
+        lambda s: {"client": s["n"] * math.log2(s["n"]) * s["D"]},
+        received=lambda s: s["n"] * ROW * (s["D"] + 60),
+    ),
     "search": Cost(
         "2NQMH products, NQ distances compared, k of every query and shard",
         lambda s: {"products": 2 * s["N"] * s["Q"] * s["M"] * s["H"], "distances": s["N"] * s["Q"]},

@@ -28,7 +28,7 @@ more machines do not help. How to run on a cluster: [the guide](guide/scale.md).
 TERMS = """## What a fit costs
 
 Each use is a sum of terms: products, numbers read, values computed. Their seconds are those of one core of the
-machine of these results, found by least squares (none negative) over {runs} runs of each use at {sizes}; *error* is
+machine of these results, found by least squares (none negative) over {runs} runs, at {sizes}; *error* is
 that of runs predicted from all the others. On another machine the seconds differ, the counts do not.
 """
 
@@ -66,15 +66,15 @@ def page(folder: Path = RESULTS) -> str:
     figures = results("costs", folder).get("figures", {})
     if not {"work", "tasks", "workers", "plan"} <= set(figures):
         return HEAD
-    first = next(iter(figures["work"].values()))["runs"]
-    sizes = ", ".join(f"{name} from {low:,} to {high:,}" for name, (low, high) in _ranges(first).items())
+    runs = [run for fit in figures["work"].values() for run in fit["runs"]]
+    sizes = ", ".join(f"{name} from {low:,} to {high:,}" for name, (low, high) in _ranges(runs).items())
     each = figures["work"]["ModularKernelPCA"]["seconds"]
     numbers = COSTS["ModularKernelPCA"].rows({"N": 1, "D": 256, "R": 500})
     rate = 2 * 256 * 4 / sum(count * each[name] for name, count in numbers.items()) / 1e6
     return "\n".join(
         [
             HEAD,
-            TERMS.format(runs=len(first), sizes=sizes),
+            TERMS.format(runs=len(runs), sizes=sizes),
             terms_table(figures["work"]) + "\n",
             WORKERS.format(overhead=1000 * figures["tasks"]["seconds"]),
             workers_table(figures["workers"]) + "\n",

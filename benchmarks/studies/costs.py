@@ -31,9 +31,11 @@ from benchmarks.pages._markdown import results
 from benchmarks.studies.scale import some_rows
 
 Sizes = dict[str, int]
-MEDIUM = {"N": 40_000, "D": 128, "R": 300, "M": 5, "H": 6, "Q": 300, "k": 10}
+MEDIUM = {"N": 40_000, "D": 128, "R": 300, "M": 5, "H": 6, "Q": 300, "k": 10, "n": 4000, "V": 100}
 VARIED = {"N": (10_000, 20_000, 80_000), "D": (32, 256), "R": (100, 600), "Q": (100, 900)}
-LARGE = {"D": 256, "R": 500, "M": 10, "H": 10, "Q": 1000, "k": 10}
+SAMPLES = {"N": (4000, 20_000, 40_000), "n": (2000, 8000), "V": (50, 150)}
+SAMPLED = {"BootstrapClustering": 131_072, "NonRedundantEmbedding": 50_000}  # rows they learn from
+LARGE = {"D": 256, "R": 500, "M": 10, "H": 10, "Q": 1000, "k": 10, "V": 200}
 CHUNK = 100_000
 
 
@@ -60,14 +62,27 @@ def calls(sizes: Sizes) -> dict[str, Callable[[], Any]]:
     }
 
 
+def sampled_calls(sizes: Sizes) -> dict[str, Callable[[], Any]]:
+    """Return fits that learn from a sample of the rows, ready to be called."""
+    X, n = rows_of(sizes), sizes["n"]
+    network = pf.MultilayerBootstrapNetwork(
+        50, n_classes=50, n_clusterings=sizes["V"], feature_fraction=0.5, metric="euclidean", max_samples=n, n_jobs=1
+    )
+    axes = pf.NonRedundantEmbedding(5, random_state=0, n_jobs=1)
+    return {
+        "BootstrapClustering": lambda: pf.BootstrapClustering(50, network=network, layer=-1, random_state=0).fit(X),
+        "NonRedundantEmbedding": lambda: axes.fit(X[:n]).transform(X[n:]),
+    }
+
+
 def work(data: Path) -> dict[str, Any]:
     """Measure every use at all sizes, and fit the terms."""
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in COSTS}
-    varied = [MEDIUM, *({**MEDIUM, name: value} for name, values in VARIED.items() for value in values)]
     with threadpool_limits(1):
-        for sizes in varied:
-            for name, call in calls(sizes).items():
-                runs[name].append({"sizes": sizes, "cpu": min(_cpu(call) for _ in range(3))})
+        for made, varied, repeats in ((calls, VARIED, 3), (sampled_calls, SAMPLES, 1)):
+            for sizes in [MEDIUM, *({**MEDIUM, name: value} for name, values in varied.items() for value in values)]:
+                for name, call in made(sizes).items():
+                    runs[name].append({"sizes": sizes, "cpu": min(_cpu(call) for _ in range(repeats))})
     return {name: {**fitted(COSTS[name], found), "runs": found} for name, found in runs.items()}
 
 
@@ -132,7 +147,7 @@ def planned(data: Path) -> dict[str, Any]:
     for name, cost in COSTS.items():
         for n in (10**8, 10**9):
             for count in (10, 100, 1000):
-                sizes = {**LARGE, "N": n}
+                sizes = {**LARGE, "N": n, "n": SAMPLED.get(name, 1)}
                 # An index keeps its rows: one shard a worker.
                 chunk = CHUNK if name != "search" else n // count
                 stages = plan(cost, known["work"][name]["seconds"], sizes, chunk)
