@@ -1,5 +1,6 @@
 """Spectral embeddings whose coordinates are not functions of one another."""
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
 from polyfold._regression import residual_ratio
-from polyfold._running import LongFit, phases, shows_progress, using_threads
+from polyfold._running import LongFit, in_blocks, phases, shows_progress, using_threads
 from polyfold._validation import (
     check_choice,
     check_count,
@@ -17,16 +18,19 @@ from polyfold._validation import (
     check_rows,
     draw_seed,
     keeps_state_on_failure,
-    own_rows,
 )
+from polyfold.estimators._landmarks import landmark_error, rows_to_fit
 from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.kernels import Operator, as_kernel, feature_operator, takes_precomputed
 from polyfold.nonredundant import SMOOTHERS, Settings, Step, bandwidth_of, extend, nonredundant_sequence
+from polyfold.sources import as_source, by_blocks, is_stream
 from polyfold.spectra import EIGEN_SOLVERS, make_solver, spectrum_of
 
 _QUERIES = 500
 # Landmarks and directions of a kernel of two points that the sequence may combine.
 _RANK = 500
+# Rows that are placed at a time, by one thread.
+_BLOCK = 16_384
 
 
 class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -154,19 +158,21 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         -------
         self : object
         """
-        rows = self._validate(X, reset=True, minimum=3)
         with using_threads(self.n_jobs):
-            count, alpha = self._check_parameters(rows.shape[0])
             seed = draw_seed(self.random_state)
+            validate = partial(self._validate, reset=True, minimum=3)
+            rows, self.landmarks_ = rows_to_fit(X, as_kernel(self.kernel), validate, seed)
+            count, alpha = self._check_parameters(rows.shape[0])
             settings = Settings(self.smoother, self.rank_cut, self.solver == "dense", seed)
             phase = phases({"graph": 1.0, "coordinates": 2.0 * (count or 2), "scores": 0.5})
             with phase("graph"):
-                operator = self._operator(own_rows(rows, X), seed)
+                operator = self._operator(rows, seed)
                 solver = make_solver(operator, self.eigen_solver)
             with phase("coordinates"):
                 steps = nonredundant_sequence(operator, solver, count, alpha, settings)
             with phase("scores"):
-                return self._store(operator, steps, count, seed, rows.dtype)
+                self._store(operator, steps, count, seed, rows.dtype)
+                return self if self.landmarks_ is None else self._place_others(rows, X, seed)
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray:
         """Fit to the rows of `X` and return their coordinates.
@@ -181,25 +187,43 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         -------
         Z : ndarray of shape (n_samples, n_components)
         """
-        return self.fit(X).embedding_.copy()
+        self.fit(X)
+        placed = is_stream(X) and (self.landmarks_ is not None or as_source(X).is_lazy)
+        return self.transform(X) if placed else self.embedding_.copy()
 
+    @by_blocks
     def transform(self, X: Any) -> NDArray:
         """Return the coordinates of old or new points.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
+        X : {array-like, sparse matrix, stream} of shape (n, n_features)
 
         Returns
         -------
         Z : ndarray of shape (n, n_components)
+            Lazy for Dask.
         """
         check_is_fitted(self, "embedding_")
-        X = self._validate(X, reset=False)
+        return self._place(self._validate(X, reset=False))
+
+    def _place(self, X: Any) -> NDArray:
+        """Coordinates of checked rows, block by block: what a block takes is many times its rows."""
         Z = np.zeros((X.shape[0], self.n_components_), dtype=X.dtype)
+
+        def fill(rows: slice) -> None:
+            Z[rows, : len(self._steps)] = extend(self._fitted_operator, self._steps, X[rows]) * self._scales
+
         with using_threads(self.n_jobs):
-            Z[:, : len(self._steps)] = extend(self._fitted_operator, self._steps, X) * self._scales
+            in_blocks(fill, X.shape[0], _BLOCK)
         return Z
+
+    def _place_others(self, landmarks: Any, X: Any, seed: int) -> Self:
+        """Estimate what landmarks lose, and place all rows beside them unless they are a stream."""
+        self.landmark_error_ = landmark_error(self, landmarks, seed)
+        if not is_stream(X):
+            self.embedding_ = self._place(self._validate(X, reset=False))
+        return self
 
     def _operator(self, X: Any, seed: int) -> Operator:
         kernel = as_kernel(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
@@ -208,7 +232,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         spectrum = spectrum_of(X, kernel, landmarks=_RANK, directions=_RANK, seed=seed)
         return feature_operator(spectrum.coordinates(X).astype(np.float64), spectrum.coordinates)
 
-    def _store(self, operator: Operator, steps: list[Step], count: int | None, seed: int, dtype: Any) -> Self:
+    def _store(self, operator: Operator, steps: list[Step], count: int | None, seed: int, dtype: Any) -> None:
         self._fitted_operator = operator
         self._steps = [step.slim() for step in steps]
         self.n_components_ = self._n_features_out = max(1, len(steps)) if count is None else count
@@ -226,7 +250,9 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         news = [1.0 if step.predictable is None else step.news for step in steps]
         self.redundancy_best_ = np.sqrt(news + empty * [np.nan])
         self.redundancy_ = _own_redundancy(F, self.bandwidths_, seed)
-        return self
+        self.residuals_ = np.array([step.residual for step in steps] + empty * [np.nan])
+        self.neighbor_recall_ = np.nan if operator.near is None else operator.near.recall
+        self.landmark_error_ = None
 
     def _check_parameters(self, n: int) -> tuple[int | None, float | None]:
         """Return the number of components and the bandwidth factor, None where "auto"."""

@@ -1,6 +1,7 @@
 """What all estimators on a spectrum share: validation, fitting in one piece or in chunks, tags."""
 
 import warnings
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
 from polyfold._running import LongFit, phases, shows_progress, using_threads
-from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure, own_rows
+from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure
+from polyfold.estimators._landmarks import landmark_error, rows_to_fit
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import as_kernel, takes_precomputed
 from polyfold.sources import check_stream, in_memory, is_stream
 from polyfold.spectra import FEATURE_MAPS, Spectrum, SpectrumBuilder, spectrum_of
+
+
+# Attributes that only fits of graph kernels have.
+_OF_GRAPHS = ("landmarks_", "residuals_", "neighbor_recall_", "landmark_error_")
 
 
 def _fits_in_chunks(estimator: "SpectralEstimator") -> bool:
@@ -51,14 +57,17 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self : object
         """
         with using_threads(self.n_jobs):
-            rows = self._validate(X, reset=True, minimum=2, streams=self._sums_blocks())
-            self._check_parameters()
             self._seeds = _draw_seeds(self.random_state)
+            rows = self._rows_to_fit(X)
+            self._check_parameters()
             phase = phases(self._costs(*rows.shape))
             with phase("spectrum"):
-                spectrum = self._build(rows, X)
+                spectrum = self._build(rows)
             with phase("modules"):
-                return self._store_spectrum(spectrum, rows)
+                self._store_spectrum(spectrum, rows)
+            if getattr(self, "landmarks_", None) is not None:
+                self.landmark_error_ = landmark_error(self, rows, self._seeds[0])
+            return self
 
     @available_if(_fits_in_chunks)
     @keeps_state_on_failure
@@ -88,7 +97,18 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
             self._builder = builder.add(rows)
             return self._store_spectrum(builder.spectrum(), rows)
 
-    def _build(self, rows: Any, given: Any) -> Spectrum:
+    def _rows_to_fit(self, X: Any) -> Any:
+        """Return checked rows or their source; a graph needs all rows at once, or landmarks of them."""
+        kernel = as_kernel(self.kernel)
+        for name in _OF_GRAPHS:
+            vars(self).pop(name, None)
+        if kernel.is_pointwise:
+            return self._validate(X, reset=True, minimum=2, streams=self._sums_blocks())
+        validate = partial(self._validate, reset=True, minimum=2)
+        rows, self.landmarks_ = rows_to_fit(X, kernel, validate, self._seeds[0])
+        return rows
+
+    def _build(self, rows: Any) -> Spectrum:
         kernel = as_kernel(self.kernel)
         if kernel.is_pointwise:
             n, width = rows.shape[0], self._width(rows.shape[0])
@@ -99,7 +119,10 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 return self._builder.spectrum()
         self._builder = None
         # An operator's eigenvectors are found one by one: no more than are read.
-        return spectrum_of(own_rows(rows, given), kernel, landmarks=self.rank, directions=self._directions())
+        spectrum = spectrum_of(rows, kernel, landmarks=self.rank, directions=self._directions())
+        found: Any = spectrum.features
+        self.residuals_, self.neighbor_recall_, self.landmark_error_ = found.residuals, found.operator.near.recall, None
+        return spectrum
 
     def _width(self, n: int) -> int:
         """Return the number of features that stand for the kernel of n rows."""

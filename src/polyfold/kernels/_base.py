@@ -107,6 +107,7 @@ class GraphKernel(BaseEstimator, ABC):
     """A kernel known only as an operator on its training points, built from their neighbourhoods."""
 
     is_pointwise: ClassVar[bool] = False
+    takes_few: ClassVar[bool] = False  # whether an operator on very many points is out of reach, and some stand for all
 
     neighbors: Any
     n_neighbors: int | None

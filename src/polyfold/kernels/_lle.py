@@ -55,6 +55,8 @@ class LocallyLinear(GraphKernel):
     (50, 50)
     """
 
+    takes_few = True
+
     def __init__(
         self,
         n_neighbors: int | None = None,

@@ -31,6 +31,8 @@ _SMALL_SUM = 1e-4
 class _TangentKernel(GraphKernel):
     """Sum of a quadratic form in the tangent coordinates of every neighbourhood; subclasses say which."""
 
+    takes_few = True
+
     def __init__(
         self,
         n_neighbors: int | None = None,

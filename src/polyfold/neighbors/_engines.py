@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numba
@@ -14,7 +15,8 @@ from sklearn.base import clone
 from polyfold._linalg import row_blocks
 from polyfold._running import in_blocks, n_threads
 from polyfold._validation import import_extra
-from polyfold.neighbors._search import QUERIES, SEARCHES, Exact, Frame, without_self
+from polyfold.neighbors._recall import reported_recall
+from polyfold.neighbors._search import QUERIES, RECALLS, SEARCHES, Exact, Frame, without_self
 
 # Squares of entries up to here, and sums of many of them, are finite in single precision.
 _FAR = 2.0**55
@@ -347,3 +349,4 @@ SEARCHES.update(
     transformer=_Transformer,
     graph=_Graph,
 )
+RECALLS.update({name: partial(reported_recall, name) for name in ("faiss", "pynndescent")}, flat=RECALLS["exact"])

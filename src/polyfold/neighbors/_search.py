@@ -16,10 +16,14 @@ from polyfold._validation import check_choice, check_count, sum_duplicates
 
 # Searches by name; the file of each adds its own.
 SEARCHES: dict[str, Any] = {}
+# How the recall of each is known, from rows and the distances (n, k) that were found.
+RECALLS: dict[str, Any] = {}
 ENGINES = ("auto", "exact", "faiss", "pynndescent", "precomputed")
 # Above this many rows, and more columns than a tree can use, exact search costs more than all the rest.
 _EXACT_ROWS = 20_000
 _TREE_COLUMNS = 15
+# PyNNDescent compiles for a minute before its first search: worth it where exact search takes many.
+_DESCENT_ROWS = 60_000
 # Rows that tell where the data are, and how far apart.
 _FRAME_ROWS = 2001
 # Candidates beyond the neighbours asked for: the last ones may have come before others by rounding.
@@ -42,12 +46,14 @@ class Search(Protocol):
 class Neighborhoods:
     """The k nearest other points of every training point, and a search for new ones.
 
-    `distances` and `indices` have shape (n, k), nearest first, a point never its own neighbour.
+    `distances` and `indices` have shape (n, k), nearest first, a point never its own neighbour. `recall` is the share
+    of true neighbours among them, estimated on some points where the search is approximate; nan where lists were given.
     """
 
     distances: NDArray
     indices: NDArray
     search: Search
+    recall: float = np.nan
 
     @property
     def n_samples(self) -> int:
@@ -96,7 +102,8 @@ def find_neighbors(X: Any, n_neighbors: int, *, engine: Any = "auto", n_jobs: in
         search = make_search(engine, X)
         if hasattr(search, "of_training"):
             return Neighborhoods(*_in_order(*search.of_training(X, k)), search)
-        return Neighborhoods(*_in_order(*without_self(*search.query(X, k + 1))), search)
+        distances, indices = _in_order(*without_self(*search.query(X, k + 1)))
+        return Neighborhoods(distances, indices, search, RECALLS[engine](X, distances))
 
 
 def make_search(engine: Any, X: Any) -> Any:
@@ -112,16 +119,21 @@ def is_graph(engine: Any) -> bool:
 
 
 def choose_engine(n_samples: int, n_features: int, *, sparse: bool = False, approximate: bool = True) -> str:
-    """Return what "auto" stands for: an approximate index where exact search would be slow, if FAISS is there.
+    """Return what "auto" stands for: an approximate index where exact search would be slow, if one is installed.
 
-    Without `approximate`, what answers exactly: FAISS's flat index ("flat"), or scikit-learn ("exact").
+    FAISS from 20,000 rows on, PyNNDescent from 60,000 on where FAISS is missing or rows are sparse; without them, and
+    for few columns, scikit-learn ("exact"), which beyond that takes time in proportion to the square of the rows.
+    Without `approximate`, what answers exactly: FAISS's flat index ("flat"), or scikit-learn.
     """
-    # PyNNDescent compiles for a minute before its first search, so it has to be asked for.
-    if sparse or importlib.util.find_spec("faiss") is None:
-        return "exact"
+    has_faiss = not sparse and importlib.util.find_spec("faiss") is not None
     if not approximate:
-        return "flat"
-    return "exact" if n_samples <= _EXACT_ROWS or n_features <= _TREE_COLUMNS else "faiss"
+        return "flat" if has_faiss else "exact"
+    if n_features <= _TREE_COLUMNS or n_samples <= _EXACT_ROWS:
+        return "exact"
+    if has_faiss:
+        return "faiss"
+    has_descent = n_samples > _DESCENT_ROWS and importlib.util.find_spec("pynndescent") is not None
+    return "pynndescent" if has_descent else "exact"
 
 
 def without_self(distances: NDArray, indices: NDArray) -> tuple[NDArray, NDArray]:
@@ -231,6 +243,7 @@ class Exact:
 
 
 SEARCHES["exact"] = Exact
+RECALLS["exact"] = lambda X, distances: 1.0
 
 
 def _paired_distances(X: Any, Y: Any, indices: NDArray) -> NDArray:

@@ -45,7 +45,7 @@ from polyfold._running import track
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import Operator, intrinsic_dimension
 from polyfold.nonredundant._smoother import Predictable, gaussian_block, is_saturated, predictable_functions
-from polyfold.spectra import EigenSolver
+from polyfold.spectra import EigenSolver, residuals
 
 PLAIN = np.inf
 WIDTHS = (0.6, 0.35, 0.2, 0.12)
@@ -78,7 +78,8 @@ class Step:
     """One coordinate f = (raw − center) / scale and what is needed to extend it to new points.
 
     `alpha` is the width of the smoother on the earlier coordinates (None for the first); `intercepts` (one per
-    component) and `slopes` give the part that the constraints took off.
+    component) and `slopes` give the part that the constraints took off. `residual` says
+    how well the eigenproblem was solved: the norm of what is left of its equation, beside its cost or eigenvalue.
     """
 
     values: NDArray
@@ -91,6 +92,7 @@ class Step:
     slopes: NDArray
     alpha: float | None = None
     news: float = np.nan
+    residual: float = np.nan
 
     def slim(self) -> "Step":
         """Return a copy without the values of the excluded functions, which only fitting needs."""
@@ -213,7 +215,7 @@ def next_coordinate(
     most = 1 if judge is None or operator.cost is None else min(TIES, left)
     G = solver.top(Q, most, start, _TOL)[1]
     g = G[:, 0] if most == 1 or judge is None else _settled(operator, G, Q, judge)
-    step = _step(operator, g, Q, T, predictable, alpha)
+    step = replace(_step(operator, g, Q, T, predictable, alpha), residual=float(residuals(operator, Q, G[:, :1])[0]))
     if operator.steps > 1 and step.eigenvalue <= _DECAYED:
         return None
     return None if operator.has_units and abs(step.eigenvalue) <= lowest else step

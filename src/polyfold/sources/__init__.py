@@ -3,6 +3,7 @@
 from polyfold.sources._budget import budget, memory_budget
 from polyfold.sources._checks import as_block, check_block
 from polyfold.sources._cluster import answering, current_client
+from polyfold.sources._gather import all_or_some
 from polyfold.sources._methods import by_blocks, method_rows, write_rows
 from polyfold.sources._opening import as_source, check_stream, in_memory, is_stream, trusted
 from polyfold.sources._picking import answer_others, pick_rows
@@ -13,6 +14,7 @@ __all__ = [
     "Source",
     "Survey",
     "add_up",
+    "all_or_some",
     "answer_others",
     "answering",
     "as_block",

@@ -9,7 +9,7 @@ from polyfold.spectra._builder import (
     spectrum_from_moments,
     spectrum_of,
 )
-from polyfold.spectra._eigen import EIGEN_SOLVERS, EigenSolver, choose_solver, make_solver, top_directions
+from polyfold.spectra._eigen import EIGEN_SOLVERS, EigenSolver, choose_solver, make_solver, residuals, top_directions
 from polyfold.spectra._linear import linear_spectrum, update_linear_spectrum
 from polyfold.spectra._operator import spectrum_from_operator
 from polyfold.spectra._spectrum import Spectrum
@@ -25,6 +25,7 @@ __all__ = [
     "choose_solver",
     "linear_spectrum",
     "make_solver",
+    "residuals",
     "spectrum_from_kernel",
     "spectrum_from_moments",
     "spectrum_from_operator",

@@ -7,6 +7,7 @@ Ways to solve it, chosen once per operator by `choose_solver`:
 - `DenseSolver`: small problems, or many directions; LAPACK;
 - `InverseSolver`: minimisers of low-dimensional data, whose smallest eigenvalues are so close together that the flip
   λ_max I − cost stalls Lanczos. One sparse LU of cost + εI, constrained by its Schur complement on Q;
+- `MultigridSolver` (`_smallest.py`): walks on data of few dimensions, but too many points for that;
 - `LanczosSolver`: everything else, Lanczos on the deflated operator.
 
 One-sided deflation is cheaper and can return a wrong vector: it is not offered.
@@ -24,9 +25,10 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from sklearn.exceptions import ConvergenceWarning
 
 from polyfold._linalg import eigh_descending, fix_signs
-from polyfold.kernels import Operator
+from polyfold.kernels import Operator, intrinsic_dimension
+from polyfold.spectra._smallest import MultigridSolver
 
-EIGEN_SOLVERS = ("auto", "dense", "inverse", "lanczos")
+EIGEN_SOLVERS = ("auto", "dense", "inverse", "multigrid", "lanczos")
 _DENSE_ROWS = 300
 _TOL = 1e-8
 _LOOSE_TOL = 1e-2
@@ -34,6 +36,8 @@ _MAX_ITER = 1000
 # Entries of a banded factor that are still cheap: 400 MB of doubles at worst.
 _MAX_FILL = 50_000_000
 _NARROW_BAND = 1000
+# Points beyond which walks on data of few dimensions are too slow for Lanczos.
+_MULTIGRID_ROWS, _FEW_DIMENSIONS = 20_000, 5
 
 
 class EigenSolver(Protocol):
@@ -54,7 +58,9 @@ def choose_solver(operator: Operator) -> str:
     """Resolve ``eigen_solver="auto"``: dense if small, inverse where an LU stays sparse, else Lanczos."""
     if operator.n_samples <= _DENSE_ROWS:
         return "dense"
-    return "inverse" if _is_cheap_to_invert(operator) else "lanczos"
+    if _is_cheap_to_invert(operator):
+        return "inverse"
+    return "multigrid" if _has_few_dimensions(operator) else "lanczos"
 
 
 def make_solver(operator: Operator, name: str = "auto") -> EigenSolver:
@@ -65,8 +71,12 @@ def make_solver(operator: Operator, name: str = "auto") -> EigenSolver:
     if name == "lanczos":
         return LanczosSolver(operator)
     if operator.cost is None or operator.steps > 1:
-        raise ValueError("eigen_solver='inverse' needs a kernel with a sparse cost; use 'lanczos' or 'dense'.")
-    return InverseSolver(operator)
+        raise ValueError(f"eigen_solver={name!r} needs a kernel with a sparse cost; use 'lanczos' or 'dense'.")
+    if name == "inverse":
+        return InverseSolver(operator)
+    if not operator.is_walk:
+        raise ValueError("eigen_solver='multigrid' needs a walk (Laplacian eigenmaps, diffusion); use 'inverse'.")
+    return MultigridSolver(operator)
 
 
 class DenseSolver:
@@ -124,6 +134,15 @@ class LanczosSolver:
         return _lanczos(self.operator.apply, Q, k, start, 0.0 if minimises else tol)
 
 
+def residuals(operator: Operator, Q: NDArray, G: NDArray) -> NDArray:
+    """Norms (k,) of what is left of the eigenvector equation of G (N, k) outside Q, beside cost or eigenvalue."""
+    image = operator.apply(G) if operator.cost is None or operator.steps > 1 else operator.cost @ G
+    values = np.einsum("ij,ij->j", G, image)
+    left = image - G * values
+    left -= Q @ (Q.T @ left)
+    return np.linalg.norm(left, axis=0) / np.maximum(np.abs(values), np.finfo(np.float64).tiny)
+
+
 def orthogonal_to(Q: NDArray, G: NDArray) -> NDArray:
     """Project Q out of the columns of G, twice against rounding, and normalise them; signs are fixed."""
     for _ in range(2):
@@ -171,6 +190,14 @@ def _is_cheap_to_invert(operator: Operator) -> bool:
         return False
     limit = min(_MAX_FILL, _NARROW_BAND * operator.n_samples) if operator.is_walk else _MAX_FILL
     return _factor_fill(operator.cost) <= limit
+
+
+def _has_few_dimensions(operator: Operator) -> bool:
+    """Whether a walk is so slow that Lanczos stalls, and groups of its points have few neighbours."""
+    if operator.cost is None or operator.steps > 1 or not operator.is_walk or operator.near is None:
+        return False
+    many = operator.n_samples > _MULTIGRID_ROWS
+    return many and intrinsic_dimension(operator.near.distances) <= _FEW_DIMENSIONS
 
 
 def _factor_fill(cost: Any) -> int:

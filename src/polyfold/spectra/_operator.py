@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold.kernels import Operator
-from polyfold.spectra._eigen import top_directions
+from polyfold.spectra._eigen import residuals, top_directions
 from polyfold.spectra._spectrum import Spectrum
 
 DECAYED = 1e-100  # what many steps of a walk leave of a direction is then rounding
@@ -25,6 +25,7 @@ class Eigenfunctions:
     functions: NDArray  # (N, r), at the training points
     eigenvalues: NDArray  # (r,), of the operator
     intercepts: NDArray  # (c, r), what the trivial directions take off
+    residuals: NDArray  # (r,), how well the equation is solved, beside cost or eigenvalue
 
     @property
     def width(self) -> int:
@@ -50,6 +51,7 @@ def spectrum_from_operator(operator: Operator, n_directions: int) -> Spectrum:
     if operator.steps > 1:
         keep &= np.abs(nu) ** operator.steps > DECAYED
     nu, G = nu[keep] ** operator.steps, G[:, keep]
+    left = residuals(replace(operator, steps=1), Q, G)
     # Unit mean weight: functions then have about unit length, as eigenvectors have.
     scale = np.sqrt(operator.weights.mean())
     intercepts = (trivial.T @ operator.apply(G)) / np.sum(trivial**2, axis=0)[:, None]
@@ -59,7 +61,9 @@ def spectrum_from_operator(operator: Operator, n_directions: int) -> Spectrum:
         eigenvalues=eigenvalues,
         energy=float(np.sum(eigenvalues**2)) if energy is None else energy,
         n_samples=n,
-        features=Eigenfunctions(operator, G * (scale / np.sqrt(operator.weights))[:, None], nu, intercepts * scale),
+        features=Eigenfunctions(
+            operator, G * (scale / np.sqrt(operator.weights))[:, None], nu, intercepts * scale, left
+        ),
         shift=np.zeros(len(nu)),
         readout=np.diag(np.sqrt(eigenvalues)),
         is_complete=len(nu) < wanted or wanted >= n - Q.shape[1],

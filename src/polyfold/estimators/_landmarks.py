@@ -1,0 +1,52 @@
+"""Which rows a fit is made of that needs them all at once, and what it may lose by it."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from polyfold._validation import own_rows
+from polyfold.neighbors import is_graph
+from polyfold.sources import all_or_some, in_memory, is_stream
+
+_SHARE, _QUERIES = 4, 1000
+
+
+def rows_to_fit(X: Any, kernel: Any, validate: Callable[[Any], Any], seed: int) -> tuple[Any, NDArray | None]:
+    """Return checked rows that nobody else changes: those of `X`, or landmarks and their numbers.
+
+    Landmarks stand for very many rows where the kernel `takes_few`, for streams beyond the memory budget, and for very
+    many rows of a cluster.
+    """
+    if kernel.takes_precomputed or is_graph(getattr(kernel, "neighbors", None)):
+        given = in_memory(X)
+        return own_rows(validate(given), given), None
+    few = getattr(kernel, "takes_few", False)
+    if is_stream(X):
+        given, numbers = all_or_some(X, few=few, seed=seed)
+        return own_rows(validate(given), given), numbers
+    rows = validate(X)
+    chosen, numbers = all_or_some(rows, few=few, seed=seed)
+    return own_rows(chosen, X) if numbers is None else chosen, numbers
+
+
+def landmark_error(model: Any, landmarks: Any, seed: int) -> NDArray:
+    """Error of every column of what a fitted model says, beside its spread: how it would change with fewer landmarks.
+
+    The model is fitted again to a quarter of its landmarks, and at most 1,000 of the others are placed by both. What a
+    linear regression on the coordinates of the smaller model leaves is more than what is lost by not taking all rows,
+    where errors fall as landmarks become many.
+    """
+    few = clone(model).set_params(random_state=seed, verbose=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there was to say has been said of the model itself
+        few.fit(landmarks[::_SHARE])
+    others = np.flatnonzero(np.arange(landmarks.shape[0]) % _SHARE)
+    queries = landmarks[others[:: -(-len(others) // _QUERIES)]]
+    Z, A = (np.asarray(each.transform(queries), dtype=np.float64) for each in (model, few))
+    Z, A = Z - Z.mean(axis=0), A - A.mean(axis=0)
+    left = Z - A @ np.linalg.lstsq(A, Z, rcond=None)[0]
+    return np.linalg.norm(left, axis=0) / np.maximum(np.linalg.norm(Z, axis=0), np.finfo(np.float64).tiny)
