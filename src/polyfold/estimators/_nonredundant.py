@@ -26,7 +26,7 @@ from polyfold.nonredundant import SMOOTHERS, Settings, Step, bandwidth_of, exten
 from polyfold.sources import as_source, by_blocks, is_stream
 from polyfold.spectra import EIGEN_SOLVERS, make_solver, spectrum_of
 
-_QUERIES = 500
+_QUERIES, _REFERENCES = 500, 20_000
 # Landmarks and directions of a kernel of two points that the sequence may combine.
 _RANK = 500
 # Rows that are placed at a time, by one thread.
@@ -295,8 +295,10 @@ def _natural_scales(operator: Operator, eigenvalues: NDArray) -> NDArray:
 
 
 def _own_redundancy(F: NDArray, alphas: NDArray, seed: int) -> NDArray:
-    """Leave-one-out residuals with the bandwidths of the fit, on at most 500 points; nan for empty columns."""
+    """Leave-one-out residuals with the bandwidths of the fit, of at most 500 points among 20,000; nan where empty."""
     rng = np.random.RandomState(seed)
+    if len(F) > _REFERENCES:
+        F = F[rng.choice(len(F), _REFERENCES, replace=False)]
     queries = np.arange(len(F)) if len(F) <= _QUERIES else rng.choice(len(F), _QUERIES, replace=False)
     out = np.where(F.any(axis=0), 1.0, np.nan)
     for i in range(1, F.shape[1]):

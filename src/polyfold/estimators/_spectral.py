@@ -19,7 +19,6 @@ from polyfold.kernels import as_kernel, takes_precomputed
 from polyfold.sources import check_stream, in_memory, is_stream
 from polyfold.spectra import FEATURE_MAPS, Spectrum, SpectrumBuilder, spectrum_of
 
-
 # Attributes that only fits of graph kernels have.
 _OF_GRAPHS = ("landmarks_", "residuals_", "neighbor_recall_", "landmark_error_")
 

@@ -108,4 +108,3 @@ def _ritz_vectors(M: NDArray, H: NDArray, count: int) -> tuple[NDArray, NDArray]
     H = T.T @ ((H + H.T) / 2) @ T
     costs, V = np.linalg.eigh(H)
     return costs[:count], T @ V[:, :count]
-
