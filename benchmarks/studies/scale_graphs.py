@@ -135,14 +135,13 @@ def roll(data: Path) -> dict[str, Any]:
 
 def by_landmarks(path: str, truth: np.ndarray, kind: str) -> dict[str, Any]:
     """Measure a fit by landmarks, and the placing of all rows, in this process."""
-    import dask
     import dask.array as da
 
     X = np.load(path, mmap_mode="r")
-    rows = da.from_array(X, chunks=(BLOCK, X.shape[1])) if kind == "dask" else X
+    rows: Any = da.from_array(X).rechunk((BLOCK, X.shape[1])) if kind == "dask" else X
     pf.NonRedundantEmbedding(2, random_state=0).fit(np.array(X[:1500]))
     model, placed = pf.NonRedundantEmbedding(5, random_state=0), []
-    with pf.sources.memory_budget(max(10**7, X.nbytes // 2)), dask.config.set(scheduler="threads"):
+    with pf.sources.memory_budget(max(10**7, X.nbytes // 2)):
         fit = watched(lambda: model.fit(rows))
         place = watched(lambda: placed.append(np.asarray(model.transform(rows))))
     return {"fit": fit, "transform": place, **scores(placed[0], truth), **told(model)}

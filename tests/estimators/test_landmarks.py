@@ -76,7 +76,7 @@ def test_streams_that_do_not_fit_are_placed_by_landmarks(name, kind, few, monkey
         np.testing.assert_allclose(Z[model.landmarks_], model.embedding_, atol=1e-5)
 
 
-@pytest.mark.parametrize("kernel", ["lle", "ltsa", "hessian_lle"])
+@pytest.mark.parametrize("kernel", ["lle", "ltsa", "hessian_lle", "isomap"])
 def test_arrays_are_placed_by_landmarks_where_a_kernel_takes_few(kernel, few):
     X, places = strip()
     model = MODELS["nonredundant"](kernel=kernel).fit(X)

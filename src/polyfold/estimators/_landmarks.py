@@ -21,16 +21,18 @@ def rows_to_fit(X: Any, kernel: Any, validate: Callable[[Any], Any], seed: int) 
     Landmarks stand for very many rows where the kernel `takes_few`, for streams beyond the memory budget, and for very
     many rows of a cluster.
     """
-    if kernel.takes_precomputed or is_graph(getattr(kernel, "neighbors", None)):
-        given = in_memory(X)
-        return own_rows(validate(given), given), None
     few = getattr(kernel, "takes_few", False)
-    if is_stream(X):
-        given, numbers = all_or_some(X, few=few, seed=seed)
-        return own_rows(validate(given), given), numbers
-    rows = validate(X)
-    chosen, numbers = all_or_some(rows, few=few, seed=seed)
-    return own_rows(chosen, X) if numbers is None else chosen, numbers
+    if not is_stream(X):
+        rows = validate(X)
+        chosen, numbers = all_or_some(rows, few=True, seed=seed) if few and not _is_given(kernel) else (rows, None)
+        return own_rows(chosen, X) if numbers is None else chosen, numbers
+    given, numbers = (in_memory(X), None) if _is_given(kernel) else all_or_some(X, few=few, seed=seed)
+    return own_rows(validate(given), given), numbers
+
+
+def _is_given(kernel: Any) -> bool:
+    """Whether the user gave the neighbours or the kernel values of all rows, which have no others."""
+    return kernel.takes_precomputed or is_graph(getattr(kernel, "neighbors", None))
 
 
 def landmark_error(model: Any, landmarks: Any, seed: int) -> NDArray:

@@ -63,8 +63,9 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         Functions that the smoother damps below this share of the largest gain are not excluded.
     solver : {"lowrank", "dense"}, default="lowrank"
         Low-rank smoother in O(n·m) memory, or the n × n matrix of the paper, for checking.
-    eigen_solver : {"auto", "lanczos", "inverse", "dense"}, default="auto"
-        "auto" takes "inverse" where a sparse LU of the kernel stays sparse: low-dimensional data.
+    eigen_solver : {"auto", "lanczos", "inverse", "multigrid", "dense"}, default="auto"
+        "auto" takes "inverse" where a sparse LU of the kernel stays sparse: low-dimensional data; "multigrid" for
+        walks on more than 20,000 points of at most 5 intrinsic dimensions where it does not.
     random_state : int, RandomState or None, default=None
         Of the landmarks of the smoother and the start of the eigensolver.
     n_jobs : int or None, default=None
@@ -76,8 +77,9 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Coordinates of the training points, mean 0. Their variance is 1 for graph kernels; for Isomap and kernels of
-        two points it is the eigenvalue over n, as in `KernelEmbedding`, so that distances mean what they mean there.
+        Coordinates of the training points, mean 0; of the landmarks where a stream was fitted by some. Their variance
+        is 1 for graph kernels; for Isomap and kernels of two points it is the eigenvalue over n, as in
+        `KernelEmbedding`, so that distances mean what they mean there.
     n_components_ : int
     eigenvalues_ : ndarray of shape (n_components,)
         f'Kf of every coordinate, in the kernel's measure.
@@ -90,12 +92,24 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         of the fit: 1 is news, 0 repetition. 1 for the first.
     redundancy_best_ : ndarray of shape (n_components,)
         The same with the bandwidth that predicts best (locally linear): the sterner judge.
+    residuals_ : ndarray of shape (n_components,)
+        How well each eigenproblem was solved: norm of what is left of its equation, beside the cost or eigenvalue.
+    neighbor_recall_ : float
+        Share of the true neighbours in the graph, on 200 rows; 1 for exact search, nan where there is no search.
+    landmarks_ : ndarray or None
+        Numbers of the rows that were fitted where there were too many for all of them: 50,000.
+    landmark_error_ : ndarray of shape (n_components,) or None
+        What landmarks may cost: change of every coordinate, beside its spread, with a quarter of them.
     n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
     Notes
     -----
     Time O(n·m²) per coordinate and memory O(n·m), with m the rank of the smoother (tens to hundreds), besides the
     neighbour graph. Isomap keeps geodesics to at most 1,000 landmarks above 2,000 points.
+
+    Walks are solved on all rows of an array, and of a stream that fits the memory budget. Beyond it, on Dask, and for
+    LLE, LTSA and Hessian LLE, whose costs a machine cannot tell from zero then, and for Isomap, 50,000 rows stand for
+    the others, which are placed as new points are.
 
     A disconnected graph is warned of; coordinates then have mean zero in every component. Copies of a point count
     once in a graph, and get the same coordinates. Where a kernel has fewer directions than coordinates are asked for,
@@ -149,8 +163,9 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Distances or kernel values, of shape (n_samples, n_samples), where the kernel takes precomputed input.
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
+            Distances or kernel values, of shape (n_samples, n_samples), where the kernel takes precomputed input. A
+            stream is any container of :func:`polyfold.sources.as_source`: files, blocks, Dask.
         y : None
             Not used.
 
@@ -179,13 +194,14 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
         y : None
             Not used.
 
         Returns
         -------
         Z : ndarray of shape (n_samples, n_components)
+            Lazy for Dask.
         """
         self.fit(X)
         placed = is_stream(X) and (self.landmarks_ is not None or as_source(X).is_lazy)

@@ -62,6 +62,8 @@ class Isomap(GraphKernel):
     (50, 50)
     """
 
+    takes_few = True
+
     def __init__(
         self,
         n_neighbors: int | None = None,
