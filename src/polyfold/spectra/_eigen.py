@@ -33,9 +33,9 @@ _DENSE_ROWS = 300
 _TOL = 1e-8
 _LOOSE_TOL = 1e-2
 _MAX_ITER = 1000
-# Entries of an LU that are still cheap, 1.2 GB at worst; and a row, where Lanczos is an alternative.
+# Entries of an LU that are still cheap, 1.2 GB at worst; where Lanczos is an alternative, those of a row, or a few.
 _MAX_FILL = 100_000_000
-_MAX_ROW_FILL = 500
+_MAX_ROW_FILL, _SMALL_FILL = 500, 1_000_000
 _FILL = 0.8
 # Points beyond which walks on data of few dimensions are too slow for Lanczos.
 _MULTIGRID_ROWS, _FEW_DIMENSIONS = 20_000, 5
@@ -189,7 +189,8 @@ def _is_cheap_to_invert(operator: Operator) -> bool:
     """Whether to solve for the smallest eigenvalues of the cost by a sparse LU, rather than by Lanczos on the flip."""
     if operator.cost is None or operator.steps > 1:
         return False
-    limit = min(_MAX_FILL, _MAX_ROW_FILL * operator.n_samples) if operator.is_walk else _MAX_FILL
+    few = max(_SMALL_FILL, _MAX_ROW_FILL * operator.n_samples)
+    limit = min(_MAX_FILL, few) if operator.is_walk else _MAX_FILL
     return _factor_fill(operator.cost) <= limit
 
 
@@ -217,4 +218,4 @@ def _factor_fill(cost: Any) -> float:
     np.minimum.at(first, rows, columns)
     n = len(order)
     band = max(2.0, float(np.mean(np.arange(n) - first)))
-    return _FILL * cost.nnz / n * (n * np.log2(band) + band**2)
+    return min(float(n) ** 2, _FILL * cost.nnz / n * (n * np.log2(band) + band**2))
