@@ -148,17 +148,21 @@ def test_no_more_are_returned_than_there_are(X, new):
 @pytest.mark.parametrize(
     ("shape", "options", "there", "chosen"),
     [
-        ((60_000, 3), {}, True, "exact"),
-        ((20_000, 784), {}, True, "exact"),
-        ((20_001, 784), {}, True, "faiss"),
-        ((20_001, 784), {}, False, "exact"),
-        ((20_001, 784), {"sparse": True}, True, "exact"),
-        ((100, 5), {"approximate": False}, True, "flat"),
-        ((100, 5), {"approximate": False}, False, "exact"),
+        ((600_000, 3), {}, ("faiss", "pynndescent"), "exact"),
+        ((20_000, 784), {}, ("faiss", "pynndescent"), "exact"),
+        ((20_001, 784), {}, ("faiss", "pynndescent"), "faiss"),
+        ((20_001, 784), {}, ("pynndescent",), "exact"),
+        ((60_001, 784), {}, ("pynndescent",), "pynndescent"),
+        ((60_001, 784), {}, (), "exact"),
+        ((60_000, 784), {"sparse": True}, ("faiss", "pynndescent"), "exact"),
+        ((60_001, 784), {"sparse": True}, ("faiss", "pynndescent"), "pynndescent"),
+        ((100, 5), {"approximate": False}, ("faiss",), "flat"),
+        ((100, 5), {"approximate": False}, (), "exact"),
+        ((100, 5), {"approximate": False, "sparse": True}, ("faiss",), "exact"),
     ],
 )
 def test_auto_is_approximate_only_where_exact_search_is_slow(shape, options, there, chosen, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: object() if there else None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object() if name in there else None)
     assert choose_engine(*shape, **options) == chosen
 
 
