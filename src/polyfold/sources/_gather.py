@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from polyfold.sources._budget import budget
 from polyfold.sources._opening import as_source, in_memory, is_stream
+from polyfold.sources._picking import pick_rows
 from polyfold.sources._source import Source
-from polyfold.sources._survey import survey
 
 # Rows that stand for all others.
 LANDMARKS = 50_000
@@ -43,7 +43,7 @@ def all_or_some(X: Any, *, few: bool = False, seed: int = 0) -> tuple[Any, NDArr
     numbers = np.sort(np.random.RandomState(seed).choice(n, LANDMARKS, replace=False))
     if not is_stream(X):
         return X[numbers], numbers
-    return source.named(survey(source, numbers).rows), numbers
+    return source.named(pick_rows(source, numbers)), numbers
 
 
 def _has_room(source: Source) -> bool:
