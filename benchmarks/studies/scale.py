@@ -252,6 +252,18 @@ def killing(workers: Any, run: int, seconds: float) -> threading.Timer:
     return killer
 
 
+def recover(workers: Any) -> None:
+    """Wait until both workers are there: one that is killed while it starts would not be started again."""
+    while True:
+        there = list(workers.workers.values())
+        if len(there) < 2:
+            workers.scale(2)
+        is_up = all(nanny.process is not None and nanny.process.status.name == "running" for nanny in there)
+        if len(there) == 2 and is_up and {nanny.worker_address for nanny in there} == set(workers.scheduler.workers):
+            return
+        time.sleep(0.1)
+
+
 def killed(data: Path) -> dict[str, Any]:
     """Fits and searches during which a worker dies."""
     import dask.array as da
@@ -277,8 +289,15 @@ def killed_fits(workers: Any, fit: Callable[[], Any], arrays: tuple[str, ...]) -
         found = fit()
         killer.join()
         equal += all(np.array_equal(getattr(found, name), getattr(wanted, name)) for name in arrays)
-        workers.wait_for_workers(2)
+        recover(workers)
     return {"same bits": equal, "undisturbed, s": seconds}
+
+
+def holders(index: Any) -> set[str]:
+    """Return the workers that hold rows of an index."""
+    cells = index._search.cells
+    places = cells.client.who_has([cells[number] for number in range(len(cells))])
+    return {address for each in places.values() for address in each}
 
 
 def killed_searches(workers: Any, X: Any, deadline: float = 2.0) -> dict[str, Any]:
@@ -292,14 +311,15 @@ def killed_searches(workers: Any, X: Any, deadline: float = 2.0) -> dict[str, An
         found = index.set_params(deadline=None).search(queries)
         killer.join()
         same += found.coverage.is_complete and np.array_equal(found.indices, wanted.indices)
-        workers.wait_for_workers(2)
-        index.search(queries)  # all are back
+        recover(workers)
+        while len(holders(index)) < 2:
+            index.search(queries)  # until both workers hold some of the rows again
         killing(workers, run, 0.0).join()
         begin = time.perf_counter()
         hurried = index.set_params(deadline=deadline).search(queries)
         kept += time.perf_counter() - begin < 1.1 * deadline
         shares.append(hurried.coverage.share)
-        workers.wait_for_workers(2)
+        recover(workers)
     return {"same": same, "undisturbed, s": seconds, "deadline kept": kept, "deadline, s": deadline, "shares": shares}
 
 

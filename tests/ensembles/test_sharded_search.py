@@ -6,6 +6,7 @@ import pickle
 import signal
 import time
 import warnings
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -197,6 +198,20 @@ def test_a_deadline_is_kept_without_the_late(spread, monkeypatch):
         make_late(index, number, seconds=1.5)
     with pytest.raises(TimeoutError, match="some worker must answer within the deadline"):
         index.kneighbors(NEW)
+
+
+def test_cells_are_evened_out_over_the_workers_that_are_there(spread, here):
+    index = spread()
+    cells = index._search.cells
+    worker = sorted(cells.client.nthreads())[0]
+    for number in range(len(cells)):
+        cells[number] = cells._cell(number, cells._rows(number, [worker]), [worker])
+    cells._is_uneven = True
+    end = time.monotonic() + 10
+    while (cells._is_uneven or cells._moving) and time.monotonic() < end:
+        assert_same(index.kneighbors(NEW), here.kneighbors(NEW))
+    places = cells.client.who_has([cells[number] for number in range(4)])
+    assert sorted(Counter(places[cells[number].key][0] for number in range(4)).values()) == [2, 2]
 
 
 def slowly(block):

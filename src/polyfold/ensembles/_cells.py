@@ -2,7 +2,8 @@
 
 Every cell is an actor of Dask, an object that stays on its worker. A worker that is lost takes its cells with it; they
 are made again from the rows, on the others, while those answer. A worker that answers late is not lost to Dask: after
-half of the time there is, its cells are made a second time elsewhere, and whichever answers first counts.
+half of the time there is, its cells are made a second time elsewhere, and whichever answers first counts. Workers that
+come back get some of the cells again, between searches.
 """
 
 import time
@@ -79,6 +80,8 @@ class Cells:
         self._chunks = [[chunk for _, _, chunk in shard] for shard in shards]
         self._futures: list[Any] = []
         self._actors: dict[str, Any] = {}  # by the keys of the futures
+        self._moving: dict[int, Any] = {}  # copies that are being made to even out
+        self._is_uneven = False
         try:
             with answering(client):
                 self._make()
@@ -126,7 +129,11 @@ class Cells:
             After which no answer is waited for.
         """
         with answering(self.client), self.client.as_current():  # actors look for a client
-            return _Question(self, method, arguments).answers_within(seconds)
+            self._move()
+            answers, errors = _Question(self, method, arguments).answers_within(seconds)
+            if self._is_uneven and not errors and not self._moving:
+                self._even_out()
+            return answers, errors
 
     def actor(self, future: Any) -> Any:
         """Return the actor behind a future that is finished."""
@@ -141,7 +148,31 @@ class Cells:
         others = sorted(set(self.client.nthreads()) - holders)
         if not others and holders:
             return None
+        self._is_uneven = True
         return self._cell(number, self._rows(self.shard(number), others), others)
+
+    def _move(self) -> None:
+        """Use the copies that have been made; others are not waited for."""
+        for number, copy in list(self._moving.items()):
+            if copy.status != "pending":
+                del self._moving[number]
+                if copy.status == "finished":
+                    self[number] = copy
+
+    def _even_out(self) -> None:
+        """Begin to copy cells from workers that have most to those that have fewest, until they differ by one."""
+        places = self.client.who_has(self._futures)
+        held: dict[str, list[int]] = {address: [] for address in sorted(self.client.nthreads())}
+        for number, future in enumerate(self._futures):
+            for address in places.get(future.key, ())[:1]:
+                held.setdefault(address, []).append(number)
+        by_load = sorted(held, key=lambda address: len(held[address]))
+        self._is_uneven = bool(held) and len(held[by_load[-1]]) - len(held[by_load[0]]) > 1
+        while self._is_uneven and len(held[by_load[-1]]) - len(held[by_load[0]]) > 1:
+            number, target = held[by_load[-1]].pop(), by_load[0]
+            held[target].append(number)
+            self._moving[number] = self._cell(number, self._rows(self.shard(number), [target]), [target])
+            by_load.sort(key=lambda address: len(held[address]))
 
     def _make(self) -> None:
         addresses = sorted(self.client.nthreads())
