@@ -210,6 +210,34 @@ def bootstrap_scale() -> str:
     return f"{table(head, rows)}\n\n{growth} N^{exponents['cpu']:.2f}."
 
 
+def graphs_scale() -> str:
+    """Return cost and quality of non-redundant coordinates against the number of rows."""
+    images, roll = results("scale_graphs")["images"], results("scale_graphs")["roll"]
+    rows = []
+    for size in sorted({s for found in (images, roll) for s in found if s.isdecimal()}, key=int):
+        line = [f"{int(size):,}"]
+        for found, name, shown in ((images, "error, %", "{:.1f}"), (roll, "R²", "{:.3f}")):
+            if size not in found:
+                line += ["–"] * 4
+                continue
+            one = found[size]
+            quality = min(one[name]) if isinstance(one[name], list) else one[name]
+            line += [f"{one['cpu']:.0f}", f"{one['MB'] / 1000:.1f}", f"{one['recall']:.3f}", shown.format(quality)]
+        rows.append(line)
+    head = ["rows", "images: CPU s", "GB", "recall", "error, %", "roll: CPU s", "GB", "recall", "R²"]
+    growth = (
+        f"Processor time grows as N^{images['exponent']:.2f} for images and as N^{roll['exponent']:.2f} for the roll."
+    )
+    first, last = (images[size]["redundancy"][3:] for size in ("60000", "500000"))
+    news = f"{joined(first, 2)} at 60,000 rows, {joined(last, 2)} at 500,000"
+    fit, place = (results("scale_graphs")["landmarks"]["roll, dask"][step] for step in ("fit", "transform"))
+    return (
+        f"{table(head, rows)}\n\n{growth} `redundancy_best_` of the fourth and fifth coordinate of the images: {news}. "
+        f"By 50,000 landmarks on Dask, the roll of 500,000 takes {fit['cpu']:.0f} s of processor and "
+        f"{fit['MB'] / 1000:.2f} GB to fit, {place['cpu']:.0f} s and {place['MB'] / 1000:.2f} GB to place."
+    )
+
+
 def nonredundant_digits() -> str:
     """Return the errors of a cubic SVM on few coordinates of MNIST."""
     digits = results("nonredundant")["digits"]
@@ -228,6 +256,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "autoencoder-sets": autoencoder_sets,
     "bootstrap-mnist": bootstrap_mnist,
     "bootstrap-scale": bootstrap_scale,
+    "graphs-scale": graphs_scale,
     "nonredundant-digits": nonredundant_digits,
 }
 
