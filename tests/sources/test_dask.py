@@ -184,7 +184,9 @@ def test_a_dead_scheduler_is_an_error_and_not_a_silence(slow_rows):
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "1s"}),  # what leaving the dead cluster waits for
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
-        distributed.Client(cluster),
+        # Nobody's default: a client that lost its scheduler leaves Dask asking for it.
+        distributed.Client(cluster, set_as_default=False) as client,
+        client.as_current(),
     ):
         killer = threading.Timer(0.3, lambda: cluster.loop.add_callback(cluster.scheduler.close))
         killer.start()

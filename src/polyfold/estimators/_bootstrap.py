@@ -198,7 +198,6 @@ class MultilayerBootstrapNetwork(
         self.verbose = verbose
 
     @keeps_state_on_failure
-    @shows_progress
     def fit(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> Self:
         """Fit the network layer by layer.
 
@@ -213,7 +212,7 @@ class MultilayerBootstrapNetwork(
             of the same fit, they are read instead of computed, and the result is the same as without the interruption.
         """
         with using_threads(self.n_jobs):
-            self._learn(X, checkpoint, places=True)
+            self._learn(X, checkpoint=checkpoint, places=True)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
@@ -275,8 +274,9 @@ class MultilayerBootstrapNetwork(
             shorter.reliability_ = shorter.reliability_error_ = np.nan  # estimated for the last layer alone
         return shorter._finish(self._output_seed, self.embedding_.dtype)
 
+    @shows_progress
     def _learn(
-        self, X: Any, checkpoint: str | os.PathLike[str] | None = None, *, places: bool = False
+        self, X: Any, *, checkpoint: str | os.PathLike[str] | None = None, places: bool = False
     ) -> Others | None:
         """Fit to all rows, or to a sample of them; then return what holds the others, which are placed if asked for."""
         self._check_parameters()
