@@ -14,6 +14,8 @@ from polyfold.sources._source import Source
 
 # Rows that are checked at a time where nothing else is done with them.
 BLOCK = 4096
+# Rows of columns that are turned into rows at a time.
+STRIP = 512
 
 
 class ArraySource(Source):
@@ -99,15 +101,21 @@ class ParquetSource(Source):
         return count
 
     def read(self, rows: int) -> Iterator[Any]:
-        """Yield batches; little is read ahead, and of a row group no more than is decoded."""
-        parquet = import_extra("pyarrow.dataset", "cli")
-        options: dict[str, Any] = {"batch_size": rows, "batch_readahead": 1, "fragment_readahead": 1}
-        if self._X.__class__.__name__ == "FileSystemDataset" and self._X.format.default_extname == "parquet":
-            scan = parquet.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
-            options["fragment_scan_options"] = scan
-        for batch in self._X.to_batches(columns=self._columns, **options):
-            if batch.num_rows:
-                yield self._as_rows(batch)
+        """Yield batches, row group by row group: pyarrow reads ahead as it likes, but not beyond what it was given."""
+        for scanner in self._scanners(columns=self._columns, batch_size=rows, batch_readahead=1):
+            for batch in scanner.to_batches():
+                if batch.num_rows:
+                    yield self._as_rows(batch)
+
+    def _scanners(self, **options: Any) -> Iterator[Any]:
+        dataset = import_extra("pyarrow.dataset", "cli")
+        if not isinstance(self._X, dataset.FileSystemDataset) or self._X.format.default_extname != "parquet":
+            yield self._X.scanner(fragment_readahead=1, **options)
+            return
+        scan = dataset.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
+        for file in self._X.get_fragments():
+            for group in file.split_by_row_group():
+                yield group.scanner(schema=self._X.schema, fragment_scan_options=scan, **options)
 
     def _as_rows(self, batch: Any) -> Any:
         if self._is_list:
@@ -115,9 +123,11 @@ class ParquetSource(Source):
             if len(values) != batch.num_rows * self.n_features:
                 raise ValueError(f"X must have a list in every row, got empty ones in column {self._columns[0]!r}.")
             return as_block(values.reshape(batch.num_rows, self.n_features), self.dtype)
-        out = np.empty((batch.num_rows, self.n_features), dtype=self.dtype)
-        for number, column in enumerate(batch.columns):
-            out[:, number] = column.to_numpy(zero_copy_only=False)
+        columns = np.stack([column.to_numpy(zero_copy_only=False) for column in batch.columns], dtype=self.dtype)
+        out = np.empty(columns.shape[::-1], dtype=self.dtype)
+        # A strip at a time: written column by column, every line of the cache would be fetched anew for each of them.
+        for start in range(0, len(out), STRIP):
+            out[start : start + STRIP] = columns[:, start : start + STRIP].T
         return out
 
     def _type_of(self, types: list[Any]) -> np.dtype:
