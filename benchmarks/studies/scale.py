@@ -180,7 +180,7 @@ def fit(data: Path) -> dict[str, Any]:
 
 
 def differences(found: Any, wanted: Any, X: np.ndarray) -> dict[str, float]:
-    """Relative difference of the losses, and the share of what `transform` returns that lies outside the other space."""
+    """Relative difference of the losses, and the share of what `transform` returns outside the other's space."""
     Z, W = (np.asarray(each.transform(X), dtype=np.float64) for each in (found, wanted))
     # Not the angles: modules hold some directions in such small amounts that their place is rounding.
     W = np.linalg.qr(W)[0]
