@@ -293,7 +293,11 @@ ENSEMBLES = [
     ),
     Entry(
         "BootstrapClustering-chosen",
-        pf.BootstrapClustering(n_init=2, random_state=0),
+        pf.BootstrapClustering(
+            network=pf.MultilayerBootstrapNetwork(2, n_classes=2, n_clusterings=100, random_state=0),
+            n_init=2,
+            random_state=0,
+        ),
         minimum=5,
         exempt=_OWN_CENTRE,
     ),
