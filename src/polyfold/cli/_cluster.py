@@ -30,13 +30,14 @@ def connected(address: str | None) -> Iterator[Any]:
         return
     distributed = import_extra("distributed", "dask")
     try:
-        client = distributed.Client(address, timeout=PATIENCE)
+        # Not as the default, which one that fails would stay.
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         raise ValueError(
             f"--cluster must be the address of a Dask scheduler that runs, such as tcp://127.0.0.1:8786, got "
             f"{address!r}, where none answers within {PATIENCE} s ({error or type(error).__name__})."
         ) from error
-    with client, answering(client):
+    with client, client.as_current(), answering(client):
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError as error:

@@ -71,7 +71,8 @@ class Cells:
     ):
         with answering(client):
             self.client, self.engine, self._wanted, parts = client, engine, wanted, source.parts()
-            threads = sum(client.nthreads().values())
+            workers = client.nthreads()
+        threads, self._n_workers = sum(workers.values()), len(workers)
         ends = shard_bounds(tuple(length for _, length, _ in parts), threads)
         shards = [parts[first:last] for first, last in pairwise(ends)]
         self.bounds = np.array([shard[0][0] for shard in shards] + [source.n_rows])
@@ -167,12 +168,13 @@ class Cells:
             for address in places.get(future.key, ())[:1]:
                 held.setdefault(address, []).append(number)
         by_load = sorted(held, key=lambda address: len(held[address]))
-        self._is_uneven = bool(held) and len(held[by_load[-1]]) - len(held[by_load[0]]) > 1
-        while self._is_uneven and len(held[by_load[-1]]) - len(held[by_load[0]]) > 1:
+        while held and len(held[by_load[-1]]) - len(held[by_load[0]]) > 1:
             number, target = held[by_load[-1]].pop(), by_load[0]
             held[target].append(number)
             self._moving[number] = self._cell(number, self._rows(self.shard(number), [target]), [target])
             by_load.sort(key=lambda address: len(held[address]))
+        # While workers are missing, their return is waited for.
+        self._is_uneven = bool(self._moving) or len(held) < self._n_workers
 
     def _make(self) -> None:
         addresses = sorted(self.client.nthreads())
