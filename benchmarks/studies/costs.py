@@ -33,7 +33,8 @@ from benchmarks.studies.scale import some_rows
 Sizes = dict[str, int]
 MEDIUM = {"N": 40_000, "D": 128, "R": 300, "M": 5, "H": 6, "Q": 300, "k": 10, "n": 4000, "V": 100}
 VARIED = {"N": (10_000, 20_000, 80_000), "D": (32, 256), "R": (100, 600), "Q": (100, 900)}
-SAMPLES = {"N": (4000, 20_000, 40_000), "n": (2000, 8000), "V": (50, 150)}
+SMALL = {**MEDIUM, "N": 10_000, "n": 2000}
+SAMPLES = {"N": (5000, 20_000), "n": (1000, 4000), "V": (50,)}
 SAMPLED = {"BootstrapClustering": 131_072, "NonRedundantEmbedding": 50_000}  # rows they learn from
 LARGE = {"D": 256, "R": 500, "M": 10, "H": 10, "Q": 1000, "k": 10, "V": 200}
 CHUNK = 100_000
@@ -68,10 +69,12 @@ def sampled_calls(sizes: Sizes) -> dict[str, Callable[[], Any]]:
     network = pf.MultilayerBootstrapNetwork(
         50, n_classes=50, n_clusterings=sizes["V"], feature_fraction=0.5, metric="euclidean", max_samples=n, n_jobs=1
     )
-    axes = pf.NonRedundantEmbedding(5, random_state=0, n_jobs=1)
+    axes = pf.NonRedundantEmbedding(2, random_state=0, n_jobs=1)
+    turned = np.random.RandomState(0).standard_normal((3, sizes["D"]))
+    roll = pf.datasets.make_swiss_roll(sizes["N"], random_state=0)[0] @ turned
     return {
         "BootstrapClustering": lambda: pf.BootstrapClustering(50, network=network, layer=-1, random_state=0).fit(X),
-        "NonRedundantEmbedding": lambda: axes.fit(X[:n]).transform(X[n:]),
+        "NonRedundantEmbedding": lambda: axes.fit(roll[:n]).transform(roll[n:]),
     }
 
 
@@ -79,8 +82,8 @@ def work(data: Path) -> dict[str, Any]:
     """Measure every use at all sizes, and fit the terms."""
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in COSTS}
     with threadpool_limits(1):
-        for made, varied, repeats in ((calls, VARIED, 3), (sampled_calls, SAMPLES, 1)):
-            for sizes in [MEDIUM, *({**MEDIUM, name: value} for name, values in varied.items() for value in values)]:
+        for made, base, varied, repeats in ((calls, MEDIUM, VARIED, 3), (sampled_calls, SMALL, SAMPLES, 1)):
+            for sizes in [base, *({**base, name: value} for name, values in varied.items() for value in values)]:
                 for name, call in made(sizes).items():
                     runs[name].append({"sizes": sizes, "cpu": min(_cpu(call) for _ in range(repeats))})
     return {name: {**fitted(COSTS[name], found), "runs": found} for name, found in runs.items()}
