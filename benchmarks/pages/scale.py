@@ -183,5 +183,7 @@ def draw(folder: Path = RESULTS) -> None:
 
 
 if __name__ == "__main__":
+    if "plan" not in results("costs").get("figures", {}):
+        raise SystemExit("benchmarks/results has no plan; run: python -m benchmarks costs")
     draw()
     (DOCS / "scale.md").write_text(page())
