@@ -1,8 +1,9 @@
 """A cluster that is not here: a fit as a graph of tasks, run by a discrete-event simulation.
 
 The scheduler hands out tasks one after the other; workers compute them, fetch what they need from one another and keep
-what they have computed until it is merged. Some workers are slow, every task takes a little more or less than it
-should, and workers die: what they held and is still needed is computed again, as Dask does it.
+what they have computed until it is merged; results that are not merged are written as they come. Some workers are
+slow, every task takes a little more or less than it should, and workers die: what they held and is still needed is
+computed again, as Dask does it.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Stage:
     received : int, default=0
         Bytes that every worker needs before its first task, such as landmarks.
     result : int, default=0
-        Bytes of what a task gives and is merged; 0 where results stay where they are.
+        Bytes of what a task gives and is merged; 0 where results are written and no longer needed.
     merge : float, default=0
         Seconds to merge two results.
     client : float, default=0
@@ -152,7 +153,7 @@ class _Run:
     def stage(self, stage: Stage) -> None:
         """Run the tasks of a stage to their end."""
         self.tasks, self.queue, self.fetched = stage_tasks(stage), [], set()
-        # Results that are not merged stay on their workers, and all of them are wanted.
+        # Results that are not merged are written, and all of them are wanted.
         wanted = self.tasks[-1:] if stage.result else self.tasks
         self.left = {task.number for task in wanted}
         self.needed += len(self.tasks)
@@ -234,14 +235,12 @@ class _Run:
             yield self.environment.timeout(self.rng.exponential(3600 / self.cluster.deaths))
             if goal.triggered:
                 return
-            lost = [task for task in self.tasks if task.holder == number]
+            lost = [task for task in self.tasks if task.holder == number] if stage.result else []
             for task in lost:
                 task.holder = None
             workers[number].interrupt("died")
             self.fetched.discard(number)
             for task in lost:
-                if not task.users:
-                    self.left.add(task.number)
                 self._ask(task)
             yield self.environment.timeout(self.cluster.restart)
             if not goal.triggered:

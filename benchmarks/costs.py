@@ -7,7 +7,7 @@ A term is a count that follows from the sizes (multiplications, numbers, rows); 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,7 @@ class Cost:
     passes : int
         Times all rows are read.
     received, result : function of sizes
-        Bytes that every worker needs, and that every chunk gives; 0 where results stay on their workers.
+        Bytes that every worker needs, and that every chunk gives; 0 where results are written as they come.
     """
 
     formula: str
@@ -134,15 +134,27 @@ def seconds(terms: Terms, each: Mapping[str, float]) -> float:
     return float(sum(count * each[name] for name, count in terms.items()))
 
 
-def plan(cost: Cost, each: Mapping[str, float], sizes: Sizes, chunk: int) -> list[Stage]:
-    """Stages on a cluster: a survey where rows are read twice, then the work on chunks, merged, then the client's."""
+def plan(cost: Cost, each: Mapping[str, float], sizes: Sizes, chunk: int, pace: float = 1.0) -> list[Stage]:
+    """Stages on a cluster: a survey where rows are read twice, then the work on chunks, merged, then the client's.
+
+    On workers everything takes `pace` times as long as it was measured to take alone.
+    """
     tasks = math.ceil(sizes["N"] / chunk)
+    each = {name: pace * took for name, took in each.items()}
     work, result = seconds(cost.rows(sizes), each), int(cost.result(sizes))
     stages = []
     if cost.passes > 1:
         survey = cost.rows(sizes)["numbers read"] / cost.passes * each["numbers read"]
         stages.append(Stage(tasks, survey / tasks, result=int(NUMBER * 2 * sizes["D"])))
         work -= survey
-    client = seconds(cost.client(sizes), each)
+    client = seconds(cost.client(sizes), each) / pace
     merge = result / NUMBER * MERGED
     return [*stages, Stage(tasks, work / tasks, int(cost.received(sizes)), result, merge, client)]
+
+
+def paces(fits: Iterable[Mapping[str, Any]]) -> dict[int, float]:
+    """How many times as long fits took on workers as they should have, by number of workers: the median."""
+    ratios: dict[int, list[float]] = {}
+    for fit in fits:
+        ratios.setdefault(fit["workers"], []).append(fit["measured"] / fit["simulated"])
+    return {count: float(np.median(each)) for count, each in ratios.items()}

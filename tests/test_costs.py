@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("simpy", reason="simpy is not installed; run: pip install 'polyfold[bench]'")
 from benchmarks.cluster import BRANCHES, Cluster, Stage, simulate
-from benchmarks.costs import COSTS, fitted, plan, seconds
+from benchmarks.costs import COSTS, fitted, paces, plan, seconds
 from benchmarks.pages.scale import duration
 
 EXACT = {"overhead": 0.0, "jitter": 0.0}
@@ -44,6 +44,18 @@ def test_what_dies_is_computed_again_and_takes_longer():
     rough = simulate(stages, Cluster(10, **EXACT, deaths=10.0, restart=5.0))
     assert calm["again"] == 0 < rough["again"]
     assert calm["seconds"] < rough["seconds"] < 5 * calm["seconds"]
+
+
+def test_what_is_written_is_not_lost():
+    stages = [Stage(200, 10.0)]
+    rough = simulate(stages, Cluster(10, **EXACT, deaths=60.0, restart=5.0))
+    assert rough["again"] == 0
+    assert simulate(stages, Cluster(10, **EXACT))["seconds"] < rough["seconds"]
+
+
+def test_the_pace_of_workers_is_the_median_of_their_fits():
+    fits = ((1, 2.0), (1, 9.0), (1, 3.0), (2, 5.0))
+    assert paces({"workers": count, "measured": m, "simulated": 1.0} for count, m in fits) == {1: 3.0, 2: 5.0}
 
 
 def test_slow_workers_cost_time():

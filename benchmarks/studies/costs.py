@@ -3,7 +3,9 @@
 Design: the terms of `benchmarks.costs` (products, numbers read, …) are given seconds by fits in this process on one
 thread, at sizes that vary one by one; every run is also predicted from the others (``work``). Tasks that do nothing
 tell what Dask's scheduler needs for one (``tasks``). Fits on one and on two worker processes are compared with what
-the simulation of `benchmarks.cluster` says of such a cluster (``workers``). Then the simulation runs fits of 10⁸ and
+the simulation of `benchmarks.cluster` says of such a cluster; how many times as long work takes on workers, which share
+the machine's caches and memory with one another and with client and scheduler, is the median of those fits, for each
+number of workers; every fit is also predicted from the others (``workers``). Then the simulation runs fits of 10⁸ and
 10⁹ rows on 10, 100 and 1,000 workers: all alike; with one in twenty three times as slow; with a worker's death every
 ten hours as well (``plan``; D = 256, R = 500, M = H = 10, Q = 1,000 queries, k = 10, chunks of 100,000 rows, 1 GB/s
 to every machine).
@@ -26,15 +28,15 @@ from threadpoolctl import threadpool_limits
 import polyfold as pf
 from benchmarks._record import RESULTS
 from benchmarks.cluster import Cluster, simulate
-from benchmarks.costs import COSTS, fitted, plan
+from benchmarks.costs import COSTS, fitted, paces, plan
 from benchmarks.pages._markdown import results
 from benchmarks.studies.scale import some_rows
 
 Sizes = dict[str, int]
-MEDIUM = {"N": 40_000, "D": 128, "R": 300, "M": 5, "H": 6, "Q": 300, "k": 10, "n": 4000, "V": 100}
-VARIED = {"N": (10_000, 20_000, 80_000), "D": (32, 256), "R": (100, 600), "Q": (100, 900)}
-SMALL = {**MEDIUM, "N": 10_000, "n": 2000}
-SAMPLES = {"N": (5000, 20_000), "n": (1000, 4000), "V": (50,)}
+MEDIUM = {"N": 100_000, "D": 128, "R": 300, "M": 5, "H": 6, "Q": 300, "k": 10, "n": 4000, "V": 100}
+VARIED = {"N": (25_000, 50_000, 200_000), "D": (32, 256), "R": (100, 600), "Q": (100, 900)}
+SMALL = {**MEDIUM, "N": 40_000}
+SAMPLES = {"N": (10_000, 20_000, 80_000), "n": (2000, 8000), "V": (50,)}
 SAMPLED = {"BootstrapClustering": 131_072, "NonRedundantEmbedding": 50_000}  # rows they learn from
 LARGE = {"D": 256, "R": 500, "M": 10, "H": 10, "Q": 1000, "k": 10, "V": 200}
 CHUNK = 100_000
@@ -83,10 +85,18 @@ def work(data: Path) -> dict[str, Any]:
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in COSTS}
     with threadpool_limits(1):
         for made, base, varied, repeats in ((calls, MEDIUM, VARIED, 3), (sampled_calls, SMALL, SAMPLES, 1)):
+            for call in made({**base, "N": 5000, "n": 1000}).values():
+                call()  # what is compiled or loaded on first use
             for sizes in [base, *({**base, name: value} for name, values in varied.items() for value in values)]:
                 for name, call in made(sizes).items():
                     runs[name].append({"sizes": sizes, "cpu": min(_cpu(call) for _ in range(repeats))})
     return {name: {**fitted(COSTS[name], found), "runs": found} for name, found in runs.items()}
+
+
+def _clock(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def _cpu(call: Callable[[], Any]) -> float:
@@ -119,7 +129,7 @@ def workers(data: Path) -> dict[str, Any]:
     known, found = results("costs", RESULTS)["figures"], {}
     for count in (1, 2):
         with LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
-            for n in (50_000, 200_000):
+            for n in (50_000, 200_000, 400_000):
                 sizes = {**LARGE, "N": n}
                 rows = da.from_array(rows_of(sizes), chunks=(10_000, sizes["D"])).persist()  # pyright: ignore[reportArgumentType]
                 for name, model in (
@@ -127,12 +137,11 @@ def workers(data: Path) -> dict[str, Any]:
                     ("ModularAutoencoder", pf.ModularAutoencoder(10, 10, random_state=0)),
                 ):
                     model.fit(rows)  # workers import
-                    start = time.perf_counter()
-                    model.fit(rows)
-                    took = time.perf_counter() - start
+                    took = min(_clock(lambda model=model, rows=rows: model.fit(rows)) for _ in range(3))
                     stages = plan(COSTS[name], known["work"][name]["seconds"], sizes, 10_000)
                     told = simulate(stages, Cluster(count, overhead=known["tasks"]["seconds"], jitter=0))
-                    found[f"{name}, {n:,} rows, {count} workers"] = {"measured": took, "simulated": told["seconds"]}
+                    run = {"rows": n, "workers": count, "measured": took, "simulated": told["seconds"]}
+                    found[f"{name}, {n:,} rows, {count} workers"] = run
     return found
 
 
@@ -146,6 +155,7 @@ CLUSTERS = {
 def planned(data: Path) -> dict[str, Any]:
     """Fits of very many rows on clusters of three sizes: median of three simulations."""
     known = results("costs", RESULTS)["figures"]
+    pace = paces(known["workers"].values())[2]  # workers that fill their machine
     found: dict[str, Any] = {}
     for name, cost in COSTS.items():
         for n in (10**8, 10**9):
@@ -153,7 +163,7 @@ def planned(data: Path) -> dict[str, Any]:
                 sizes = {**LARGE, "N": n, "n": SAMPLED.get(name, 1)}
                 # An index keeps its rows: one shard a worker.
                 chunk = CHUNK if name != "search" else n // count
-                stages = plan(cost, known["work"][name]["seconds"], sizes, chunk)
+                stages = plan(cost, known["work"][name]["seconds"], sizes, chunk, pace)
                 for kind, changed in CLUSTERS.items():
                     cluster = Cluster(count, overhead=known["tasks"]["seconds"], **changed)
                     runs = sorted((simulate(stages, cluster, seed) for seed in range(3)), key=lambda r: r["seconds"])
