@@ -104,7 +104,7 @@ SUBSET = {
     "clusterings": 400,
     "dimensions": DIMENSIONS,
     "runs": 50,
-    "draws": 3,
+    "draws": 2,
     "iterations": 20,
     "parameters": {PCA_: (0,), ISOMAP: (5, 10, 20), LLE: (5, 10, 20), SPECTRAL: (-3, -2, -1, 0, 1)},
 }
