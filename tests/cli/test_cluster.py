@@ -63,6 +63,14 @@ def test_groups_by_a_saved_clusterer(call, address, parts):
     np.testing.assert_array_equal(np.load("there.npy"), np.load("again.npy"))
 
 
+def test_groups_that_are_found_on_a_cluster(call, address, parts):
+    load_iris(as_frame=True).data.to_csv("flowers.csv", index=False)
+    for name, where in (("here", ""), ("there", f"--cluster {address}")):
+        shape = "--set network__n_clusterings=20 --set network__max_samples=100"
+        call(f"cluster flowers.csv -n 3 --prepare none {shape} {where} -o {name}.npy")
+    np.testing.assert_array_equal(np.load("there.npy"), np.load("here.npy"))
+
+
 def test_what_a_cluster_cannot_do_is_one_sentence(call, refused, address, monkeypatch):
     monkeypatch.setattr("polyfold.cli._cluster.PATIENCE", 1)
     refused("fit :digits.npy --cluster tcp://127.0.0.1:9 -o m.polyfold", "where none answers within 1 s")

@@ -148,3 +148,20 @@ def test_constant_rows_are_one_group():
     with pytest.warns(DegenerateDataWarning):
         model = pf.BootstrapClustering(network=small(), random_state=0).fit(np.ones((40, 3)))
     assert model.n_clusters_ == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (pf.BootstrapClustering, {"n_clusters": 4}),
+        (pf.BootstrapMap, {"layout": "spectral"}),
+        (pf.BootstrapNeighborsTransformer, {}),
+    ],
+)
+def test_one_seed_is_enough_where_the_network_has_none(kind, options):
+    X = make_blobs(60, n_features=5, centers=4, cluster_std=4.0, random_state=0)[0]
+    network = small().set_params(random_state=None)
+    codes = [kind(network=network, random_state=seed, **options).fit(X).network_.codes(X) for seed in (0, 0, 1)]
+    assert np.array_equal(codes[0], codes[1])
+    assert not np.array_equal(codes[0], codes[2])
+    assert network.random_state is None

@@ -17,6 +17,7 @@ from polyfold._validation import (
     check_count,
     check_real,
     check_rows,
+    draw_seed,
     keeps_state_on_failure,
     outside,
 )
@@ -391,8 +392,9 @@ class MultilayerBootstrapNetwork(
         return tags
 
 
-def own_network(given: Any) -> MultilayerBootstrapNetwork:
-    """Copy the network that a user gave to an estimator."""
+def own_network(given: Any, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
+    """Copy the network that a user gave to an estimator, whose seed decides where the network has none."""
     if not isinstance(given, MultilayerBootstrapNetwork):
         raise TypeError(f"network must be a MultilayerBootstrapNetwork or None, got {given!r}.")
-    return clone(given)
+    network = clone(given)
+    return network if network.random_state is not None else network.set_params(random_state=draw_seed(rng))

@@ -71,7 +71,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         Runs of k-means, side by side, of which the one with the smallest objective is kept; on more than 5,000 rows
         they start on a sample, and the best goes on with all.
     random_state : int, RandomState or None, default=None
-        Of k-means, and of the default network.
+        Of k-means, and of a network that has none of its own.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
@@ -238,7 +238,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _network(self, n_rows: int, wanted: int | None, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
         if self.network is not None:
-            network = own_network(self.network)
+            network = own_network(self.network, rng)
             if wanted is None and network.n_clusterings == 1:
                 raise ValueError(
                     "n_clusters='auto' compares two halves of the network, so its n_clusterings must be >= 2, got 1; "

@@ -32,7 +32,7 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
     network : MultilayerBootstrapNetwork, optional
         The network to fit, with its own parameters; by default one with the recommended parameters.
     random_state : int, RandomState or None, default=None
-        Of the default network.
+        Of a network that has none of its own.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
@@ -175,7 +175,7 @@ def new_network(given: Any, n_rows: int, random_state: Any, n_jobs: int | None) 
     rng = check_random_state(random_state)
     n_threads(n_jobs)
     if given is not None:
-        return own_network(given).set_params(max_samples=None)
+        return own_network(given, rng).set_params(max_samples=None)
     # As many groups as there are pairs of rows at most, so that a few rows have a network as well.
     classes = min(MultilayerBootstrapNetwork().n_classes, max(1, n_rows // 2))
     options = {"max_samples": None, "random_state": draw_seed(rng), "n_jobs": n_jobs}
