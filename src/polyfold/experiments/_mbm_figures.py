@@ -52,7 +52,7 @@ def figure1(run: Run) -> Report:
 DIMENSIONS = (5, 10, 15, 20, 30, 50, 100)
 OVER_H = {
     "sets": NAMES, "total": 300, "dimensions": DIMENSIONS, "rank": 1000, "rows": 3000, "queries": 500,
-    "validation": 300, "grid": (0.9, 0.99, 0.999), "draws": 1,
+    "validation": 300, "grid": (0.2, 0.5, 0.8, 0.9, 0.99, 0.999), "draws": 1,
 }  # fmt: skip
 FAST_OVER_H = {
     "rows": 1000,
@@ -60,7 +60,7 @@ FAST_OVER_H = {
     "dimensions": (5, 20, 100),
     "queries": 300,
     "validation": 100,
-    "grid": (0.99,),
+    "grid": (0.5, 0.99),
 }
 TINY_OVER_H = {
     "sets": (MNIST,), "total": 12, "dimensions": (2, 6), "rank": 40, "rows": 80, "queries": 20, "validation": 20,
@@ -95,7 +95,7 @@ def over_dimensions(run: Run, score: str, figures: str) -> Report:
         alone = of_method(here, "Monolithic", score)
         lines = [line(method, values) for method, values in curves.items()]
         panels.append(Panel(name, "dimensions per module H", score, [*lines, level("Monolithic", alone)], "log"))
-        claims += sweep_claims(name, score, curves, alone, figures)
+        claims += sweep_claims(name, score, curves, alone, run["queries"], figures)
     return Report(_sweep_table(panels), panels, claims + [
         untestable(f"the same on {name}: {score} over H", NOT_HAD, source=figures) for name in UNAVAILABLE
     ])  # fmt: skip
