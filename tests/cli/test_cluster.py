@@ -1,5 +1,7 @@
 """Commands whose work is done by a Dask cluster, here of two workers in this process."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,7 +27,7 @@ def parts(monkeypatch):
         monkeypatch.setattr(f"polyfold.cli._data.{name}", value)
 
 
-@pytest.mark.parametrize("data", ["digits.npy", "digits.zarr", "digits.npz", "iris.parquet", "iris.csv"])
+@pytest.mark.parametrize("data", ["digits.npy", "digits.zarr", "digits.npz", "iris.parquet", "iris", "iris.csv"])
 def test_models_and_coordinates_are_those_of_a_stream(call, address, parts, shared, data):
     if data == "digits.zarr":
         zarr = pytest.importorskip("zarr")
@@ -33,6 +35,11 @@ def test_models_and_coordinates_are_those_of_a_stream(call, address, parts, shar
         array[:] = np.load(shared / "digits.npy")
     elif data == "iris.parquet":
         pd.read_csv(shared / "iris.csv").to_parquet("iris.parquet", row_group_size=40)
+    elif data == "iris":
+        Path("iris", "more").mkdir(parents=True)
+        rows = pd.read_csv(shared / "iris.csv")
+        for name, part in (("0", rows[:40]), ("1", rows[40:90]), ("more/2", rows[90:])):
+            part.to_parquet(f"iris/{name}.parquet")
     else:
         data = f":{data}"
     extra = "--target species" if "iris" in data else ""
@@ -74,6 +81,7 @@ def test_groups_that_are_found_on_a_cluster(call, address, parts):
 def test_what_a_cluster_cannot_do_is_one_sentence(call, refused, address, monkeypatch):
     monkeypatch.setattr("polyfold.cli._cluster.PATIENCE", 1)
     refused("fit :digits.npy --cluster tcp://127.0.0.1:9 -o m.polyfold", "where none answers within 1 s")
+    refused("cluster :digits.npy --cluster 10 -o g.npy", "the number of clusters is -n/--clusters")
     refused("fit :digits.npy --cluster nonsense://x -o m.polyfold", "--cluster must be the address")
     refused("search :digits.polyfold :digits.npy --deadline 2 -o f.npy", "--deadline needs --cluster")
     refused(

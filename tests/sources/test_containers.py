@@ -10,7 +10,9 @@ pytest.importorskip("zarr")
 
 import pyarrow as pa
 import pyarrow.dataset
+import pyarrow.parquet
 
+import polyfold as pf
 from polyfold.sources import as_source, is_stream, memory_budget
 from polyfold.sources._source import regrouped
 from tests.sources.containers import LOCAL, Reread, container, rows
@@ -39,10 +41,29 @@ def test_containers_are_streams(kind, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "X", [np.eye(3), [[1.0, 2.0]], [1, 2], [], "text", None, sp.eye_array(3).tocsr(), [[np.ones(3)]], {"a": 1}]
+    "X", [np.eye(3), [[1.0, 2.0]], [1, 2], [], None, sp.eye_array(3).tocsr(), [[np.ones(3)]], {"a": 1}]
 )
 def test_arrays_and_nonsense_are_not(X):
     assert not is_stream(X)
+
+
+@pytest.mark.parametrize("kind", ["path", "text", "group", "file", "files"])
+def test_what_is_not_opened_says_how_to_open_it(kind, tmp_path):
+    import zarr
+
+    path = tmp_path / "rows.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": [1.0, 2.0]}), path)
+    X, told = {
+        "path": lambda: (path, r"pyarrow.dataset.dataset\(path\)"),
+        "text": lambda: ("rows.zarr", r"zarr.open_array\(path\)"),
+        "group": lambda: (zarr.open_group(tmp_path / "g.zarr", mode="w"), "one of its arrays"),
+        "file": lambda: (pyarrow.parquet.ParquetFile(path), "got a ParquetFile"),
+        "files": lambda: (pyarrow.parquet.ParquetDataset(path), "got a ParquetDataset"),
+    }[kind]()
+    with pytest.raises(TypeError, match=told):
+        pf.ModularKernelPCA().fit(X)
+    with pytest.raises(TypeError, match=told):
+        as_source(X)
 
 
 def test_tables_in_memory_are_not_streams():

@@ -1,5 +1,6 @@
 """Work on a Dask cluster: its client, and the rows of files as parts that its workers read themselves."""
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,11 @@ def connected(address: str | None) -> Iterator[Any]:
         yield None
         return
     distributed = import_extra("distributed", "dask")
+    if ":" not in address:
+        raise ValueError(
+            f"--cluster must be the address of a Dask scheduler, such as tcp://127.0.0.1:8786, got {address!r}; the "
+            "number of clusters is -n/--clusters."
+        )
     try:
         # Not as the default, which one that fails would stay.
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
@@ -37,7 +43,9 @@ def connected(address: str | None) -> Iterator[Any]:
             f"--cluster must be the address of a Dask scheduler that runs, such as tcp://127.0.0.1:8786, got "
             f"{address!r}, where none answers within {PATIENCE} s ({error or type(error).__name__})."
         ) from error
-    with client, client.as_current(), answering(client):
+    with client, client.as_current(), answering(client), warnings.catch_warnings():
+        # A model is sent with the work on every file, and nobody can do otherwise.
+        warnings.filterwarnings("ignore", message="Sending large graph")
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError as error:

@@ -15,7 +15,7 @@ def image_source(path: Path, size: str | None, color: bool) -> tuple[Any, ...]:
     """Return how to read a folder, its number of images and of values, where each lies, and its shape."""
     files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS)
     if not files:
-        raise ValueError(f"{path} must be a folder with {', '.join(ENDINGS)} files, got none in it.")
+        raise ValueError(f"{path} must be a folder with {', '.join(ENDINGS)} or .parquet files, got none in it.")
     shape = None if size is None else parse_size(size)
     first = read_image(files[0], shape, color)
 

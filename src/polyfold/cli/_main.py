@@ -67,8 +67,8 @@ def _refuse(message: str) -> int:
 def commands() -> None:
     """Diverse, non-redundant representations: fit, look, search and cluster from the shell.
 
-    Data are .npy, .npz (dense or CSR), .csv, .parquet or .zarr files, or folders of PNG or JPEG images. Models are
-    files that hold no code.
+    Data are .npy, .npz (dense or CSR), .csv, .parquet or .zarr files, or folders of parquet files, or of PNG or JPEG
+    images. Models are files that hold no code.
 
     \b
     polyfold fit flowers.csv --target species -o flowers.polyfold

@@ -1,7 +1,7 @@
 """Files of rows: what they hold, all at once or block by block.
 
-``.npy`` and ``.zarr`` are read where they are asked for, ``.csv`` and ``.parquet`` in pieces; ``.npz`` holds one
-array, or the parts of a CSR matrix as scipy or `polyfold.datasets` write them.
+``.npy`` and ``.zarr`` are read where they are asked for, ``.csv`` and ``.parquet``, one file or a folder of them, in
+pieces; ``.npz`` holds one array, or the parts of a CSR matrix as scipy or `polyfold.datasets` write them.
 """
 
 import zipfile
@@ -76,7 +76,7 @@ def _then(read: Callable[..., Iterator[Any]], change: Callable[[Any], Any]) -> A
 
 
 def open_source(path: str | Path, *, array: str | None = None, size: str | None = None, color: bool = False) -> Source:
-    """Open a file, or a folder of images, by its name."""
+    """Open a file, or a folder of images or parquet files, by its name."""
     path = Path(path)
     if not path.exists():
         raise ValueError(f"{path} must be a file or folder, but there is none.")
@@ -84,13 +84,14 @@ def open_source(path: str | Path, *, array: str | None = None, size: str | None 
     if kind == ".zarr":
         return _zarr(path)
     if path.is_dir():
-        return Source(path, *image_source(path, size, color))
+        return _parquet(path) if _tables_in(path) else Source(path, *image_source(path, size, color))
     readers = {".npy": _npy, ".csv": _csv, ".parquet": _parquet}
     if kind == ".npz":
         return _npz(path, array)
     if kind not in readers:
         raise ValueError(
-            f"{path} must be a folder of images or end in {', '.join(SUFFIXES)}, got {kind or 'no ending'!r}."
+            f"{path} must be a folder of images or of parquet files, or end in {', '.join(SUFFIXES)}, got "
+            f"{kind or 'no ending'!r}."
         )
     return readers[kind](path)
 
@@ -193,28 +194,40 @@ def separator_of(path: Path) -> str:
         return max(",;\t", key=file.readline().count)
 
 
+def _tables_in(folder: Path) -> list[Path]:
+    """Parquet files of a folder and its subfolders, as Dask and Spark write them, by their names."""
+    return sorted(path for path in folder.rglob("*.parquet") if path.is_file() and path.name[0] not in "_.")
+
+
 def _parquet(path: Path) -> Source:
     parquet = import_extra("pyarrow.parquet", "cli")
     try:
-        file = parquet.ParquetFile(path)
+        files = [parquet.ParquetFile(file) for file in (_tables_in(path) if path.is_dir() else [path])]
     except Exception as error:  # pyarrow's own kinds
         raise ValueError(f"{path} must be a parquet file, got one that cannot be read ({error}).") from error
+    index = (files[0].schema_arrow.pandas_metadata or {}).get("index_columns", [])
+    names = tuple(name for name in files[0].schema_arrow.names if name not in index)
+    if any(file.schema_arrow.names != files[0].schema_arrow.names for file in files):
+        raise ValueError(f"{path} must have the same columns in all of its files, got others in some.")
 
     def tables(rows: int | None, texts: tuple[str, ...]) -> Iterator[pd.DataFrame]:
         if rows is None:
-            yield file.read().to_pandas()
+            yield pd.concat([file.read().to_pandas() for file in files], ignore_index=True)
             return
-        for batch in file.iter_batches(batch_size=rows):
-            yield batch.to_pandas()
+        for file in files:
+            for batch in file.iter_batches(batch_size=rows):
+                yield batch.to_pandas()
 
-    groups = file.metadata.num_row_groups
-    lengths = tuple(file.metadata.row_group(number).num_rows for number in range(groups))
-    index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
-    names = tuple(name for name in file.schema_arrow.names if name not in index)
-    if file.metadata.num_rows == 0:
+    groups = [(file, number) for file in files for number in range(file.metadata.num_row_groups)]
+    lengths = tuple(file.metadata.row_group(number).num_rows for file, number in groups)
+    if not sum(lengths):
         raise ValueError(f"{path} must have rows, got none.")
-    part = lambda number: file.read_row_group(number).to_pandas().set_axis(list(names), axis=1)  # noqa: E731
-    return Source(path, _named(tables, names), file.metadata.num_rows, len(names), names, part=part, lengths=lengths)
+
+    def part(number: int) -> pd.DataFrame:
+        file, group = groups[number]
+        return file.read_row_group(group).to_pandas().set_axis(list(names), axis=1)
+
+    return Source(path, _named(tables, names), sum(lengths), len(names), names, part=part, lengths=lengths)
 
 
 def _named(tables: Any, names: tuple[str, ...]) -> Any:

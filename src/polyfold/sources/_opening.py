@@ -1,6 +1,7 @@
 """Which container is read how: the one place that asks what `X` is."""
 
 from collections.abc import Iterable, Iterator
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ def as_source(X: Any, *, columns: Iterable[str] | None = None) -> Source:
     """
     if isinstance(X, Source):
         return X
+    _check_opened(X)
     package = _package(X)
     if package == "dask":
         from polyfold.sources._dask import DaskSource
@@ -56,15 +58,29 @@ def as_source(X: Any, *, columns: Iterable[str] | None = None) -> Source:
 
 def is_stream(X: Any) -> bool:
     """Whether `X` is to be read block by block, and not an array or a table in memory."""
+    _check_opened(X)
     if isinstance(X, Source | np.memmap) or _package(X) == "dask" or _is_dataset(X):
         return True
     if _package(X) in ("zarr", "h5py"):
-        return hasattr(X, "shape")
+        return True
     if isinstance(X, list | tuple):
         return bool(X) and (sp.issparse(X[0]) or (hasattr(X[0], "__array__") and len(np.shape(X[0])) == 2))
-    if isinstance(X, str | bytes | dict | set | type) or not hasattr(X, "__iter__"):
+    if isinstance(X, bytes | dict | set | type) or not hasattr(X, "__iter__"):
         return False
     return not any(hasattr(X, name) for name in ARRAY_LIKE)
+
+
+def _check_opened(X: Any) -> None:
+    """Raise where `X` is the name of a container, or something that holds several."""
+    if isinstance(X, str | PathLike):
+        raise TypeError(
+            f"X must be rows or an opened container, got the path {str(X)!r}; open it by numpy.load(path, "
+            "mmap_mode='r'), zarr.open_array(path) or pyarrow.dataset.dataset(path), and pass that."
+        )
+    if _package(X) in ("zarr", "h5py") and not hasattr(X, "shape"):
+        raise TypeError(f"X must be one array, got a {type(X).__name__} of {_package(X)}; pass one of its arrays.")
+    if _package(X) == "pyarrow" and type(X).__name__ in ("ParquetFile", "ParquetDataset"):
+        raise TypeError(f"X must be a data set, got a {type(X).__name__}; pass pyarrow.dataset.dataset(path).")
 
 
 def trusted(X: Any) -> Source:
