@@ -8,7 +8,7 @@ from typing import Any
 
 from polyfold.experiments._registry import Experiment, Paper, papers
 from polyfold.experiments._report import FAILS, HOLDS, UNTESTED
-from polyfold.experiments._tables import body, explained, table
+from polyfold.experiments._tables import body, explained, shown, table
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RESULTS = DOCS / "reproduction" / "results"
@@ -16,9 +16,10 @@ MARK = "<!-- Written by `python -m benchmarks.pages.reproduction` from the resul
 
 HEAD = """# The papers, reproduced
 
-Every table and figure of the four papers that polyfold grew from, run by its public API and set beside the printed
-numbers. Nothing here is typed by hand: these pages are written from the files in `docs/reproduction/results`, which
-hold every number with its seeds, its commit and the machine. Run any of them yourself:
+The tables and figures of the four papers that polyfold grew from, run by its public API and set beside the printed
+numbers: {run} of {all}{left}. Nothing here is typed by hand: these pages are written from the files in
+`docs/reproduction/results`, which hold every number with its seeds, its commit and the machine. Run any of them
+yourself:
 
 ```text
 polyfold reproduce --list
@@ -32,8 +33,11 @@ runs. Sets marked as *regenerated* were made anew by the published recipes."""
 
 CLAIMS = """## What the papers claim
 
-Every comparative sentence that could be found, with what was observed. Where one does not hold, the reason was measured
-and the experiment that shows it is named."""
+Every comparative sentence that could be found, with what was observed; one that speaks of several sets is judged on
+each. "A is ahead of B" holds where our mean over the draws has that sign, however small the difference (its spread
+stands in the tables of the experiment), unless the sentence says *clearly* or names a number; thresholds of other
+sentences stand with what was observed. Where one does not hold, the reason was measured, in the experiment itself or in
+the one named."""
 
 
 def results(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
@@ -51,7 +55,10 @@ def pages(found: dict[str, dict[str, Any]]) -> dict[Path, str]:
 def overview(found: dict[str, dict[str, Any]]) -> str:
     """Return the page on all papers: how many claims hold, and each of them."""
     toctree = "\n".join(["```{toctree}", ":hidden:", "", *(f"reproduction/{name}" for name in papers()), "```"])
-    parts = [MARK, HEAD, counts(found), CLAIMS]
+    names = [name for paper in papers().values() for name in paper.experiments]
+    missing = [name for name in names if name not in found]
+    left = f"; not run in full yet: {', '.join(missing)}" if missing else ""
+    parts = [MARK, HEAD.format(run=len(names) - len(missing), all=len(names), left=left), counts(found), CLAIMS]
     for paper in papers().values():
         mine = {name: found[name] for name in paper.experiments if name in found}
         if any(result["claims"] for result in mine.values()):
@@ -83,7 +90,7 @@ def claim_rows(paper: Paper, found: dict[str, dict[str, Any]]) -> str:
             c["statement"],
             c["source"],
             f"**{c['verdict']}**",
-            explained(c),
+            explained({**c, "see": "" if c["see"] == name else c["see"]}),
             f"[{name}](reproduction/{paper.name}.md#{name})",
         ]
         for name, c in claims
@@ -114,14 +121,10 @@ def provenance(result: dict[str, Any]) -> str:
     """Say where the numbers of a result come from, and what they cost."""
     commits = ", ".join(dict.fromkeys(str(context["commit"]) for context in result["contexts"]))
     machines = "; ".join(dict.fromkeys(context["machine"] for context in result["contexts"]))
-    settings = ", ".join(f"{name} {_shown(value)}" for name, value in result["settings"].items())
+    settings = ", ".join(f"{name} {shown(value)}" for name, value in result["settings"].items())
     seeds = ", ".join(map(str, result["seeds"]))
     file = f"[{result['name']}.json](results/{result['name']}.json)"
     return f"*{file}: {settings}; seeds {seeds}; {result['cpu seconds'] / 60:.1f} CPU minutes; {commits}; {machines}.*"
-
-
-def _shown(value: Any) -> str:
-    return " / ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def main() -> None:

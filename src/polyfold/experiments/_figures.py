@@ -23,7 +23,7 @@ _LETTERS = {
 def draw(panels: list[dict[str, Any]], stem: Path) -> list[Path]:
     """Write ``<stem>.png`` and ``<stem>.svg`` and return their paths."""
     figures, matplotlib = import_extra("matplotlib.figure", "plot"), import_extra("matplotlib", "plot")
-    columns = min(len(panels), 4 if len(panels) > 6 else 3)
+    columns = _columns(len(panels))
     rows = -(-len(panels) // columns)
     with matplotlib.rc_context(_LETTERS):
         figure = figures.Figure(figsize=(3.3 * columns, 2.7 * rows), layout="constrained")
@@ -39,6 +39,11 @@ def draw(panels: list[dict[str, Any]], stem: Path) -> list[Path]:
             figure.savefig(paths[0], dpi=110, metadata={"Software": None})
             figure.savefig(paths[1], metadata={"Date": None})
     return paths
+
+
+def _columns(count: int) -> int:
+    """Columns of panels: three or four, whichever leaves fewer places empty."""
+    return min(count, min((3, 4), key=lambda columns: (-count % columns, columns)) if count > 4 else count)
 
 
 def _draw_panel(ax: Any, panel: dict[str, Any]) -> None:

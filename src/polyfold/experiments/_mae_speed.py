@@ -37,8 +37,10 @@ def table1(run: Run) -> Report:
 
     Setting: Ten mixtures of ten Gaussians of deviation 0.25, 1,000 points. The paper gives neither dimension nor M, H
     and λ: 100 dimensions, M = H = 10, and λ = 0.1 … 0.9 and 0.95, one for each mixture, since its times spread widely.
-    Both stop where an epoch lowers the mean loss by less than 1e-5. Processor seconds of one thread; gradient descent
-    goes over the points in every epoch and is given the best of eleven rates, found without being counted.
+    Both stop where an epoch lowers the mean loss by less than 1e-5. Processor seconds of one thread. Gradient descent
+    has the best of eleven rates, found without being counted; its epochs are counted in the principal directions, in
+    which its path is the same, and its seconds are these epochs times one measured epoch over the points, which is what
+    the paper's implementation goes through.
 
     Expected: Algorithm 1 is faster by several orders of magnitude and ends slightly lower; its loss never rises
     (Theorem 2). The loss is bounded below for λ ≤ 1 only (Theorem 1).
@@ -62,7 +64,8 @@ def table1(run: Run) -> Report:
     for i, (name, summary) in enumerate(SUMMARIES.items()):
         for method, values in seconds.items():
             paper = PAPER_SECONDS[method][i] if method in PAPER_SECONDS else None
-            entries.append(entry(name, f"{method}, s", ours=float(summary(values)), paper=paper))
+            counted = " (epochs × one epoch)" if method == DESCENT else ""
+            entries.append(entry(name, f"{method}, s{counted}", ours=float(summary(values)), paper=paper))
         entries.append(entry(name, "speed-up", ours=float(summary(ratios)), paper=PAPER_SPEED_UP[i]))
     claims = [*_speed_claims(here, ratios), *_theorem_claims(here[BACKFIT], found.of(bounds))]
     return Report([Table("Processor seconds to converge", entries, digits=3)], claims=claims)
@@ -91,9 +94,15 @@ def _speed_claims(here: dict[str, Cells], ratios: Any) -> list[Claim]:
             evidence,
             source="Sec. 3",
         ),
-        ahead("Algorithm 1 ends slightly lower", losses[DESCENT], losses[BACKFIT], source="Sec. 3", digits=4),
         ahead(
-            "the closed form ends no higher than Algorithm 1 (ours)",
+            "Algorithm 1 ends slightly lower: loss of gradient descent against its own",
+            losses[DESCENT],
+            losses[BACKFIT],
+            source="Sec. 3",
+            digits=4,
+        ),
+        ahead(
+            "the closed form ends no higher than Algorithm 1 (ours): loss of Algorithm 1 against its own",
             losses[BACKFIT],
             losses[CLOSED],
             source="theory",

@@ -100,11 +100,11 @@ def _figures(result: dict[str, Any], stem: Path) -> list[Path]:
 
 
 def listing() -> str:
-    """Return the names and titles of all experiments, paper by paper."""
-    lines = []
+    """Return the names, expected minutes and titles of all experiments, paper by paper."""
+    lines = ["minutes are those of the full version on two cores; some share their work with others"]
     for paper in papers().values():
         lines.append(f"{paper.name}: {paper.title} [{paper.key}]")
-        lines += [f"  {name:18s} {one.title}" for name, one in paper.experiments.items()]
+        lines += [f"  {name:15s} {one.minutes:4.3g} min  {one.title}" for name, one in paper.experiments.items()]
     return "\n".join(lines)
 
 

@@ -17,21 +17,29 @@ def beside_paper(found: dict[str, Any]) -> str:
     entries = {tuple(entry["labels"]): entry for entry in found["entries"]}
     rows = list(dict.fromkeys(labels[:-1] for labels in entries))
     columns = list(dict.fromkeys(labels[-1] for labels in entries))
+    printed = any(entry["paper"] is not None for entry in entries.values())
+    cell = _compared if printed else _ours
     body = [
-        [", ".join(row) or "value", *(_compared(entries.get((*row, column)), found["digits"]) for column in columns)]
+        [", ".join(row) or "value", *(cell(entries.get((*row, column)), found["digits"]) for column in columns)]
         for row in rows
     ]
-    return f"**{found['title']}** (paper / ours / difference)\n\n{table(['', *columns], body)}"
+    note = "paper / ours / difference" if printed else "ours; the paper prints no numbers"
+    return f"**{found['title']}** ({note})\n\n{table(['', *columns], body)}"
 
 
 def _compared(entry: dict[str, Any] | None, digits: int) -> str:
     if entry is None:
         return ""
-    paper, ours, spread = entry["paper"], entry["ours"], entry["spread"]
-    known = ours is not None
-    shown = DASH if not known else f"{ours:.{digits}f}" + (f" ± {spread:.{digits}f}" if spread is not None else "")
-    difference = f"{ours - paper:+.{digits}f}" if known and paper is not None else DASH
-    return f"{DASH if paper is None else f'{paper:.{digits}f}'} / {shown} / {difference}"
+    paper, ours = entry["paper"], entry["ours"]
+    difference = f"{ours - paper:+.{digits}f}" if ours is not None and paper is not None else DASH
+    return f"{DASH if paper is None else f'{paper:.{digits}f}'} / {_ours(entry, digits)} / {difference}"
+
+
+def _ours(entry: dict[str, Any] | None, digits: int) -> str:
+    if entry is None:
+        return ""
+    ours, spread = entry["ours"], entry["spread"]
+    return DASH if ours is None else f"{ours:.{digits}f}" + (f" ± {spread:.{digits}f}" if spread is not None else "")
 
 
 def claims_table(claims: Iterable[dict[str, Any]]) -> str:
@@ -46,6 +54,11 @@ def explained(claim: dict[str, Any]) -> str:
     return f"{claim['evidence']}. {claim['why']}{see}".strip() if claim["why"] or see else claim["evidence"]
 
 
+def _elsewhere(claim: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a claim that names an experiment only where it is not its own."""
+    return {**claim, "see": ""} if claim["see"] == name else claim
+
+
 def _rule(rows: list[list[str]]) -> list[list[str]]:
     return [["---"] * 4, *rows]
 
@@ -53,9 +66,21 @@ def _rule(rows: list[list[str]]) -> list[list[str]]:
 def as_markdown(result: dict[str, Any], figure: str | None = None) -> str:
     """Write the whole result of one experiment."""
     parts = [f"# {result['title']}", f"*Question.* {result['question']}", f"*Setting.* {result['setting']}"]
-    parts.append(f"*Expected.* {result['expected']}")
+    parts += [f"*Expected.* {result['expected']}", f"*This run.* {_size(result)}"]
     parts += body(result, figure)
     return "\n\n".join(parts) + "\n"
+
+
+def _size(result: dict[str, Any]) -> str:
+    """Say of which size a run was, which the setting does not where it is not the full one."""
+    settings = ", ".join(f"{name} {shown(value)}" for name, value in result["settings"].items())
+    commits = ", ".join(dict.fromkeys(str(context["commit"]) for context in result["contexts"]))
+    return f"Size {result['size']!r}: {settings}; seeds {shown(result['seeds'])}; commit {commits}."
+
+
+def shown(value: Any) -> str:
+    """Return a setting as text."""
+    return " / ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def body(result: dict[str, Any], figure: str | None = None) -> list[str]:
@@ -64,7 +89,7 @@ def body(result: dict[str, Any], figure: str | None = None) -> list[str]:
     if figure is not None:
         parts.append(f"![{result['title']}]({figure})")
     if result["claims"]:
-        parts.append(claims_table(result["claims"]))
+        parts.append(claims_table(_elsewhere(one, result["name"]) for one in result["claims"]))
     parts += result["remarks"]
     parts += [f"Left out: {sentence}" for sentence in result["missing"]]
     return parts
