@@ -328,7 +328,10 @@ def test_reproduce_lists_runs_and_refuses(run, tmp_path, capsys):
     assert run(["reproduce", "mbm-figure1", "--fast", "--seed", "3", "--out", str(tmp_path)]) == 0
     found = json.loads((tmp_path / "mbm-figure1.fast.json").read_text())
     assert found["seeds"] == [3, 4, 5]
-    assert "(paper / ours / difference)" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "(paper / ours / difference)" in shown
+    assert "*This run.* Size 'fast': " in shown
+    assert run(["reproduce", "nrs-figure5", "--fast", "--data", str(tmp_path), "--out", str(tmp_path)]) == 1
 
 
 def test_without_a_size_no_more_coordinates_than_columns_come_out(call):

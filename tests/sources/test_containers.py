@@ -14,6 +14,7 @@ import pyarrow.parquet
 
 import polyfold as pf
 from polyfold.sources import as_source, is_stream, memory_budget
+from polyfold.sources._budget import budget
 from polyfold.sources._source import regrouped
 from tests.sources.containers import LOCAL, Reread, container, rows
 
@@ -121,6 +122,17 @@ def test_chunks_beyond_the_budget_are_refused():
 def test_a_budget_is_a_size(size):
     with pytest.raises(ValueError, match="memory_budget must be"), memory_budget(size):
         pass
+
+
+def test_a_budget_has_a_unit_of_either_kind():
+    for size, expected in (
+        ("20 MB", 20_000_000),
+        ("20 MiB", 20 * 2**20),
+        ("2GB", 2 * 10**9),
+        ("30000 KiB", 30000 * 1024),
+    ):
+        with memory_budget(size):
+            assert budget() == expected
 
 
 def test_nothing_is_copied_where_blocks_fit():

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 INTERRUPTED = 130
+NOTHING = 1
 
 
 @click.command()
@@ -32,7 +33,9 @@ def reproduce(names: tuple[str, ...], listed: bool, fast: bool, **options: Any) 
         click.echo(experiments.listing())
         return
     try:
-        experiments.reproduce(list(names), size="fast" if fast else "full", show=click.echo, **options)
+        found = experiments.reproduce(list(names), size="fast" if fast else "full", show=click.echo, **options)
     except KeyboardInterrupt:
         sys.stderr.write(f"interrupted; what is finished is kept in {options['out']}, the same command goes on.\n")
         raise click.exceptions.Exit(INTERRUPTED) from None
+    if all(result["missing"] and not result["cpu seconds"] for result in found):
+        raise click.exceptions.Exit(NOTHING)  # no set was there: nothing is reproduced

@@ -239,7 +239,7 @@ class _Question:
             time.sleep(pause)
             pause = min(LONGEST, 1.2 * pause)
         self._keep_copies()
-        late = TimeoutError(f"no answer within {seconds} s")
+        late = TimeoutError(f"no answer within {seconds:.3g} s")
         missing = {number: late for number in self._arguments if number not in self._answers}
         return self._answers, {**missing, **self._errors}
 

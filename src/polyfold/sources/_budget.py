@@ -11,7 +11,6 @@ import numpy as np
 
 from polyfold._validation import check_count
 
-UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 LEAST = 10**7  # below, not even one block fits
 _BUDGET: ContextVar[int | None] = ContextVar("polyfold_memory_budget", default=None)
 
@@ -23,7 +22,7 @@ def memory_budget(size: int | str) -> Iterator[None]:
     Parameters
     ----------
     size : int or str
-        Bytes, or a number with a unit such as "500 MB" or "2 GB".
+        Bytes, or a number with a unit such as "500 MB" or "2 GiB".
 
     Examples
     --------
@@ -52,11 +51,12 @@ def rows_within(share: float, row_bytes: int, most: int) -> int:
 
 def _as_bytes(size: int | str) -> int:
     if isinstance(size, str):
-        found = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?B)\s*", size, flags=re.IGNORECASE)
+        found = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?)(I?B)\s*", size, flags=re.IGNORECASE)
         if found is None:
             raise ValueError(f"memory_budget must be a number of bytes or a text such as '2 GB', got {size!r}.")
-        size = int(float(found[1]) * UNITS.get(found[2].upper(), 1))
-    return check_count("memory_budget", size, minimum=LEAST, hint="one block of rows needs that much")
+        step = 1024 if found[3].upper() == "IB" else 1000
+        size = int(float(found[1]) * step ** " KMGT".index(found[2].upper() or " "))
+    return check_count("memory_budget", size, minimum=LEAST, hint="one block of rows needs that much, in bytes")
 
 
 def _free_memory() -> int:
