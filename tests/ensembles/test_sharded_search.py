@@ -236,6 +236,46 @@ def test_a_killed_worker_costs_its_shard_until_it_is_back(workers, modules, here
         assert_same(index.set_params(deadline=None).kneighbors(NEW), here.kneighbors(NEW))
 
 
+def test_shards_of_a_worker_that_hangs_are_made_elsewhere(workers, modules, here):
+    index = pf.ModularNeighbors(modules, n_neighbors=5).fit(da.from_array(X, chunks=CHUNKS))
+    assert index.search().coverage.is_complete
+    holder = next(iter(workers.who_has([index._search.cells[0]]).values()))[0]
+    pid = workers.run(os.getpid, workers=[holder])[holder]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        index.set_params(deadline=20.0)
+        assert_same(index.kneighbors(), here.kneighbors())
+        assert_same(index.kneighbors(NEW), here.kneighbors(NEW))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_rows_whose_own_shard_does_not_answer_have_no_neighbours(spread, here, monkeypatch):
+    index = spread(deadline=1.0)
+    monkeypatch.setattr(Cells, "renew", lambda self, number: None)
+    ask = Cells.ask
+
+    def without_the_first(self, method, arguments, seconds=None):
+        found, errors = ask(self, method, {n: each for n, each in arguments.items() if n}, seconds)
+        return found, {**errors, **{n: TimeoutError("late") for n in arguments if n == 0}}
+
+    monkeypatch.setattr(Cells, "ask", without_the_first)
+    distances, indices, coverage = index.search()
+    assert coverage.lost_shards.tolist() == [0]
+    assert (indices[:400] == -1).all()
+    assert np.isinf(distances[:400]).all()
+    assert (indices[400:] >= 400).all()
+    with pytest.warns(CoverageWarning, match="not rows 0 to 399"):
+        counts = [len(each) for each in index.radius_neighbors(radius=0.5)[1]]
+    assert not any(counts[:400])
+    assert sum(counts[400:])
+    monkeypatch.setattr(
+        Cells, "ask", lambda self, method, arguments, seconds=None: ({}, {n: TimeoutError("late") for n in arguments})
+    )
+    with pytest.raises(TimeoutError, match="some worker must answer within the deadline"):
+        index.search()
+
+
 def test_what_is_refused(spread):
     with pytest.raises(ValueError, match="deadline must be a number > 0, got 0; it is in seconds"):
         spread(deadline=0)

@@ -199,7 +199,7 @@ class Cells:
         task = delayed(make_modules)(
             delayed(self._function, traverse=False),
             int(self.bounds[shard]),
-            self._chunks[shard],
+            anew(self._chunks[shard]) if workers else self._chunks[shard],
             dask_key_name=f"polyfold-rows-{shard}-{uuid.uuid4().hex}",
         )
         return self.client.compute(task, workers=workers or None, allow_other_workers=bool(workers))
@@ -239,7 +239,7 @@ class _Question:
             time.sleep(pause)
             pause = min(LONGEST, 1.2 * pause)
         self._keep_copies()
-        late = TimeoutError(f"no answer within {seconds:.3g} s")
+        late = TimeoutError("no answer" if seconds is None else f"no answer within {seconds:.3g} s")
         missing = {number: late for number in self._arguments if number not in self._answers}
         return self._answers, {**missing, **self._errors}
 
@@ -291,6 +291,19 @@ class _Question:
     def _use(self, number: int, cell: Any) -> None:
         if self._cells[number] is not cell:
             self._cells[number] = cell
+
+
+def anew(chunks: list[Any]) -> list[Any]:
+    """Return chunks whose tasks have new names: those of the old ones may be held by a worker that does not answer."""
+    from dask.delayed import Delayed
+    from dask.graph_manipulation import clone
+    from dask.optimization import cull
+    from dask.utils import ensure_dict
+
+    graph = {key: task for chunk in chunks for key, task in ensure_dict(chunk.__dask_graph__()).items()}
+    graph, _ = cull(graph, [chunk.key for chunk in chunks])
+    found = clone(*(Delayed(chunk.key, graph) for chunk in chunks))
+    return list(found) if len(chunks) > 1 else [found]  # one alone is returned as it is
 
 
 def _spread(n_modules: int, groups: int) -> list[Group]:

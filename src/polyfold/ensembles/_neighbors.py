@@ -346,7 +346,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             return modules, np.arange(len(modules))
         return by_point(self.representation_, self._validate(X)).astype(modules.dtype, copy=False), None
 
-    def _query_blocks(self, X: Any) -> Iterator[tuple[NDArray, NDArray | None]]:
+    def _query_blocks(self, X: Any) -> Iterator[tuple[NDArray | None, NDArray | None]]:
         """Modules of rows and own numbers, for an index on a cluster."""
         if X is None:
             yield from self._search.training(self._deadline())

@@ -7,11 +7,12 @@ a lost module are ranked by the mean over the others.
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from operator import and_
+from operator import and_, itemgetter
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from polyfold.ensembles._effort import Effort
 from polyfold.ensembles._module_search import Modules, plan
 from polyfold.ensembles._shards import Group
 
-# Modules of queries, and their own numbers where they are rows of the index.
-Blocks = Iterable[tuple[NDArray, NDArray | None]]
+# Modules of queries, and their own numbers where they are rows of the index; None for modules that have not come.
+Blocks = Iterable[tuple[NDArray | None, NDArray | None]]
+MOMENT = 0.02
 # Bytes of the modules of queries, and of candidates, that are asked at a time.
 QUERY_BYTES, CANDIDATE_BYTES = 4_000_000, 16_000_000
 # Share of the time that candidates are waited for where there is a second question.
@@ -56,28 +58,81 @@ class ShardedSearch:
         error = float(np.average([each.error**2 for each in efforts], weights=weights) / len(weights)) ** 0.5
         return Effort(max(each.modules for each in efforts), max(each.expand for each in efforts), recall, error)
 
-    def training(self, deadline: float | None) -> Iterator[tuple[NDArray, NDArray]]:
-        """Yield modules of the rows themselves and their numbers, never of two shards together."""
-        bounds, groups = self.cells.bounds, len(self.cells.groups)
-        for shard, (start, end) in enumerate(pairwise(bounds.tolist())):
-            for first in range(start, end, self._rows(1)):
-                last = min(end, first + self._rows(1))
-                numbers = range(shard * groups, (shard + 1) * groups)
-                found, errors = self.cells.ask("take", dict.fromkeys(numbers, (first, last)), deadline)
-                if errors:
-                    raise_without({}, errors)
-                yield np.concatenate([found[number] for number in numbers], axis=1), np.arange(first, last)
+    def training(self, deadline: float | None) -> Iterator[tuple[NDArray | None, NDArray]]:
+        """Yield modules of the rows themselves and their numbers, never of two shards together.
 
-    def search(self, blocks: Blocks, k: int, **options: Any) -> SearchResult:
+        Shards that do not answer are asked once more after all others; None stands for those that still do not.
+        """
+        end, groups, waiting = _end(deadline), len(self.cells.groups), deque(self._own_blocks())
+        late: set[int] = set()
+        while waiting:
+            shard, first, last = waiting.popleft()
+            numbers = range(shard * groups, (shard + 1) * groups)
+            # Half of the time is for the answers.
+            left = None if end is None else _left(end) / (2 * (len(waiting) + 1))
+            found, errors = self.cells.ask("take", dict.fromkeys(numbers, (first, last)), left)
+            if errors and first not in late:
+                late.add(first)
+                waiting.append((shard, first, last))
+                continue
+            modules = None if errors else np.concatenate([found[number] for number in numbers], axis=1)
+            yield modules, np.arange(first, last)
+
+    def _own_blocks(self) -> Iterator[tuple[int, int, int]]:
+        """Yield shard, first and last row of the blocks in which rows of the index are asked for."""
+        for shard, (start, end) in enumerate(pairwise(self.cells.bounds.tolist())):
+            for first in range(start, end, self._rows(1)):
+                yield shard, first, min(end, first + self._rows(1))
+
+    def search(self, blocks: Blocks, k: int, *, deadline: float | None = None, **options: Any) -> SearchResult:
         """Return the neighbours of queries that come block by block, with the options of `query`."""
-        parts: list[Any] = [self.query(queries, k, own=own, **options) for queries, own in blocks]
-        squared, indices = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        return SearchResult(np.sqrt(squared), indices, reduce(and_, [part[2] for part in parts]))
+
+        def answer(queries: NDArray, own: NDArray | None, seconds: float | None) -> Any:
+            return self.query(queries, k, own=own, deadline=seconds, **options)
+
+        def nothing(own: NDArray) -> Any:
+            shape = len(own), k
+            return np.full(shape, np.inf), np.full(shape, -1), self._without(own, self.ranking(options.get("modules")))
+
+        squared, indices, coverage = self._by_blocks(blocks, deadline, answer, nothing)
+        return SearchResult(np.sqrt(squared), indices, coverage)
 
     def within_blocks(self, blocks: Blocks, radius: float, deadline: float | None) -> tuple[Any, ...]:
         """Return what `within` does of queries that come block by block."""
-        parts: list[Any] = [self.within(queries, radius, own, deadline) for queries, own in blocks]
-        return *(np.concatenate([part[i] for part in parts]) for i in range(3)), reduce(and_, [p[3] for p in parts])
+
+        def answer(queries: NDArray, own: NDArray | None, seconds: float | None) -> Any:
+            return self.within(queries, radius, own, seconds)
+
+        def nothing(own: NDArray) -> Any:
+            empty = np.empty(0), np.empty(0, dtype=np.int64)
+            return np.zeros(len(own), dtype=np.int64), *empty, self._without(own, np.arange(self.shape[0]))
+
+        return self._by_blocks(blocks, deadline, answer, nothing)
+
+    def _by_blocks(
+        self,
+        blocks: Blocks,
+        deadline: float | None,
+        answer: Callable[[NDArray, NDArray | None, float | None], Any],
+        nothing: Callable[[NDArray], Any],
+    ) -> tuple[Any, ...]:
+        """Answer block by block, in the order of the rows; those of the index itself within one deadline."""
+        end, parts, asked = _end(deadline), [], False
+        for queries, own in blocks:
+            seconds = deadline if own is None or end is None else _left(end)
+            asked |= queries is not None
+            found = nothing(own) if queries is None and own is not None else answer(queries, own, seconds)  # type: ignore[arg-type]
+            parts.append((0 if own is None else own[0], found))
+        if not asked:
+            raise_without({}, {0: TimeoutError(f"no answer within {deadline:.3g} s")})
+        found = [part for _, part in sorted(parts, key=itemgetter(0))]
+        *arrays, coverages = zip(*found, strict=True)
+        return *map(np.concatenate, arrays), reduce(and_, coverages)
+
+    def _without(self, own: NDArray, modules: NDArray) -> Coverage:
+        """Return the coverage of rows whose shard has not given them: nothing of it has answered."""
+        shard, groups = int(np.searchsorted(self.cells.bounds, own[0], side="right")) - 1, len(self.cells.groups)
+        return self.covered(range(shard * groups, (shard + 1) * groups), modules)
 
     def query(
         self,
@@ -90,11 +145,11 @@ class ShardedSearch:
         deadline: float | None = None,
     ) -> tuple[NDArray, NDArray, Coverage]:
         """Return mean squared distances and rows, (n, k), and what has answered within the deadline."""
-        parts, coverage, end = [], None, None if deadline is None else time.monotonic() + deadline
+        parts, coverage, end = [], None, _end(deadline)
         starts = range(0, len(Q), self._rows(expand or k))
         for number, start in enumerate(starts):
             rows = slice(start, start + starts.step)
-            left = None if end is None else max(0.02, end - time.monotonic()) / (len(starts) - number)
+            left = None if end is None else _left(end) / (len(starts) - number)
             block = _Block(self, Q[rows], k, None if own is None else own[rows], left)
             *found, answered = block.nearest(modules, expand)
             parts.append(found)
@@ -270,6 +325,15 @@ class _Pairs:
             rows[first],
         )
         return distances, indices
+
+
+def _end(deadline: float | None) -> float | None:
+    return None if deadline is None else time.monotonic() + deadline
+
+
+def _left(end: float) -> float:
+    """Seconds that are left, and a moment where none are: what has come can still be fetched."""
+    return max(MOMENT, end - time.monotonic())
 
 
 def raise_without(found: dict[int, Any], errors: dict[int, BaseException]) -> None:
