@@ -23,6 +23,16 @@ class Reread:
         return iter(np.split(self.X, self.ends))
 
 
+class Again:
+    """Blocks whose types are seen only when they are gone through."""
+
+    def __init__(self, blocks):
+        self.blocks = blocks
+
+    def __iter__(self):
+        return iter(self.blocks)
+
+
 def rows(n=3000, d=12, seed=0):
     """Rows whose directions decay, so that each of them is told from the next."""
     rng = np.random.RandomState(seed)

@@ -16,7 +16,7 @@ import polyfold as pf
 from polyfold.sources import as_source, is_stream, memory_budget
 from polyfold.sources._budget import budget
 from polyfold.sources._source import regrouped
-from tests.sources.containers import LOCAL, Reread, container, rows
+from tests.sources.containers import LOCAL, Again, Reread, container, rows
 
 
 @pytest.mark.parametrize("kind", [*LOCAL, "dask", "frame"])
@@ -65,6 +65,17 @@ def test_what_is_not_opened_says_how_to_open_it(kind, tmp_path):
         pf.ModularKernelPCA().fit(X)
     with pytest.raises(TypeError, match=told):
         as_source(X)
+
+
+def test_blocks_of_two_precisions_lose_none_or_are_refused(rng):
+    X = rng.standard_normal((300, 6)) + 1e6
+    blocks = [X[:1].astype(np.float32), X[1:]]
+    joined = as_source(blocks).whole()
+    assert joined.dtype == np.float64
+    np.testing.assert_array_equal(joined[1:], X[1:])
+    with pytest.raises(ValueError, match="first one, float32, got float64 in block 1, which begins at row 1"):
+        as_source(Again(blocks)).whole()
+    assert as_source(Again(blocks[::-1])).whole().dtype == np.float64
 
 
 def test_tables_in_memory_are_not_streams():

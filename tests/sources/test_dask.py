@@ -132,8 +132,27 @@ def test_an_empty_chunk_is_refused():
         MODELS["modular"]().fit(X)
 
 
+@pytest.mark.parametrize("kind", ["bool", "Int64", "float64[pyarrow]"])
+def test_numbers_of_every_kind_that_pandas_has(kind):
+    frame = pd.DataFrame(rows(600).astype(np.float64), columns=list("abcdefghijkl"))
+    frame["d"] = (frame.d > 5).astype(kind)
+    model = MODELS["modular"]().fit(dd.from_pandas(frame, npartitions=3))
+    same = MODELS["modular"]().fit(frame.astype(float))
+    np.testing.assert_allclose(model.eigenvalues_, same.eigenvalues_, rtol=1e-6)
+
+
+def test_parts_of_which_nothing_is_left_give_no_rows():
+    frame = pd.DataFrame(np.sort(rows(600), axis=0), columns=list("abcdefghijkl"))
+    model = MODELS["modular"]().fit(frame)
+    lazy = dd.from_pandas(frame, npartitions=4)
+    few = lazy[lazy.a > frame.a[450]]
+    np.testing.assert_allclose(
+        model.transform(few).compute(), model.transform(frame[frame.a > frame.a[450]]), rtol=1e-5
+    )
+
+
 def test_texts_and_other_collections_are_refused():
-    with pytest.raises(ValueError, match="X must hold numbers"):
+    with pytest.raises(ValueError, match="X must have columns of numbers, got 'a'"):
         MODELS["modular"]().fit(dd.from_pandas(pd.DataFrame({"a": ["x", "y"] * 9}), npartitions=2))
     with pytest.raises(ValueError, match="X must be a Dask array, or a Dask data frame"):
         MODELS["modular"]().fit(dask.delayed(rows)(5))

@@ -97,6 +97,42 @@ def test_a_failure_leaves_no_file_and_the_old_one(X, model, tmp_path, small_bloc
     same(np.load(tmp_path / "Z.npy"), model.transform(X))
 
 
+def test_what_holds_something_else_is_not_replaced(X, model, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(tmp_path / "store.zarr", mode="w")
+    group.create_array("raw", shape=X.shape, dtype=X.dtype)[:] = X
+    (tmp_path / "other.zarr").mkdir()
+    (tmp_path / "other.zarr" / "precious.txt").write_text("precious")
+    for name in ("store.zarr", "other.zarr"):
+        with pytest.raises(FileExistsError, match="which is something else"):
+            write_rows(model.transform, X, tmp_path / name)
+    assert (tmp_path / "other.zarr" / "precious.txt").exists()
+    np.testing.assert_array_equal(group["raw"][:], X)
+    for _ in range(2):  # an array may be replaced
+        write_rows(model.transform, X, tmp_path / "Z.zarr")
+    (tmp_path / "real.npy").write_bytes(b"")
+    (tmp_path / "link.npy").symlink_to(tmp_path / "real.npy")
+    write_rows(model.transform, X, tmp_path / "link.npy")
+    assert (tmp_path / "link.npy").is_symlink()
+    np.testing.assert_array_equal(np.load(tmp_path / "real.npy"), model.transform(X))
+
+
+def test_outputs_that_cannot_hold_the_results_are_refused(X, model, index, tmp_path):
+    width = model.transform(X[:1]).shape[1]
+    for out in (np.empty((len(X), width), dtype=int), np.empty((len(X), width + 1))):
+        with pytest.raises(ValueError, match="out must hold rows of shape"):
+            write_rows(model.transform, X, out)
+    with pytest.raises(ValueError, match="out must name a file of its own"):
+        write_rows(index.kneighbors, X, (tmp_path / "k.npy", tmp_path / "k.npy"))
+    with pytest.raises(ValueError, match="out must be 2 targets"):
+        write_rows(index.kneighbors, X, tmp_path / "k.npy")
+    with pytest.raises(FileNotFoundError, match="out must be in a folder that exists"):
+        write_rows(model.transform, X, tmp_path / "nowhere" / "Z.npy")
+    with pytest.raises(TypeError, match="method must be one of a fitted estimator"):
+        write_rows(np.sqrt, X, tmp_path / "Z.npy")
+    assert not list(tmp_path.iterdir())
+
+
 def test_outputs_of_the_wrong_form_are_refused_before_anything_is_read(X, model):
     stream = Reread(X, [5])
     with pytest.raises(ValueError, match=r"out must have a row for every row of X, 400, got shape \(3, 6\)"):

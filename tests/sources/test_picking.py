@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from polyfold.sources import answer_others, as_source, pick_rows
-from tests.sources.containers import LOCAL, container, rows
+from tests.sources.containers import LOCAL, Again, container, rows
 
 pytest.importorskip("dask")
 pytest.importorskip("pyarrow")
@@ -46,7 +46,9 @@ def test_bytes_are_kept_where_they_are_asked_for(tmp_path):
 
 
 def test_blocks_of_another_type_than_bytes_are_refused():
-    source = as_source([np.zeros((3, 2), np.uint8), np.full((3, 2), 0.5)]).in_bytes()
+    blocks = [np.zeros((3, 2), np.uint8), np.full((3, 2), 0.5)]
+    assert as_source(blocks).in_bytes().dtype == np.float64  # all of them can be seen
+    source = as_source(Again(blocks)).in_bytes()
     with pytest.raises(ValueError, match="blocks of X must hold bytes, as the first one, got float64"):
         pick_rows(source, np.array([4]))
 

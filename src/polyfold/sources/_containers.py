@@ -151,8 +151,11 @@ class BlockSource(Source):
         if first is None:
             raise ValueError("X must have rows, got an iterable without any block.")
         check_matrix(_as_array(first))
-        block = as_block(first)
-        self.n_features, self.dtype, self.stored = block.shape[1], block.dtype, _as_array(first).dtype
+        self.n_features, self.stored = _as_array(first).shape[1], _as_array(first).dtype
+        # All blocks that are in memory anyway tell how precise they are; others must be as the first one.
+        kinds = [_as_array(block).dtype for block in X] if isinstance(X, list | tuple) else [self.stored]
+        self.dtype = np.result_type(*map(float_type, kinds))
+        self.stored = self.stored if len(set(kinds)) == 1 else None
 
     @cached_property
     def n_rows(self) -> int:
@@ -163,6 +166,12 @@ class BlockSource(Source):
         """Yield the blocks as they are."""
         start = 0
         for number, given in enumerate(self._X):
+            given = _as_array(given)
+            if self.dtype == np.float32 and given.dtype.kind in "fiub" and float_type(given.dtype) != np.float32:
+                raise ValueError(
+                    f"blocks of X must have the type of the first one, {self.dtype}, got {given.dtype} in block "
+                    f"{number}, which begins at row {start}; make them of one type."
+                )
             block = as_block(given, self.dtype)
             if block.ndim != 2 or block.shape[1] != self.n_features or block.shape[0] == 0:
                 raise ValueError(

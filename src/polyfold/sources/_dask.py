@@ -33,7 +33,7 @@ class DaskSource(Source):
         self._dask, self._array = import_extra("dask", "dask"), import_extra("dask.array", "dask")
         self._is_frame = hasattr(type(X), "to_dask_array")  # of the class: a Delayed has any attribute
         if self._is_frame:
-            X = X if columns is None else X[list(columns)]
+            X = _numbers(X, columns)
             self.names = tuple(X.columns) if all(isinstance(name, str) for name in X.columns) else None
             X = X.to_dask_array()
         elif columns is not None or not isinstance(X, self._array.Array):
@@ -108,7 +108,8 @@ class DaskSource(Source):
             )
         example = function(self.named(np.zeros((1, self.n_features), dtype=self.dtype)))
         single = not isinstance(example, tuple)
-        shared = self._dask.delayed((function, self), traverse=False)
+        empty = example[:0] if single else tuple(like[:0] for like in example)
+        shared = self._dask.delayed((function, self, empty), traverse=False)
         delayed = self._dask.delayed(_map_chunk, nout=None if single else len(example))
         chunks, lengths = self._X.to_delayed().ravel(), self._X.chunks[0]
         starts = [None] * len(chunks) if np.isnan(lengths).any() else np.cumsum([0, *lengths[:-1]]).tolist()
@@ -119,7 +120,7 @@ class DaskSource(Source):
 
     def fetch(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """Yield ``function(chunk)`` of one chunk after the other, here."""
-        shared = self._dask.delayed((function, self), traverse=False)
+        shared = self._dask.delayed((function, self, None), traverse=False)
         for start, _, chunk in self.parts():
             task = self._dask.delayed(_map_chunk)(shared, chunk, start)
             yield self._compute_with(task.compute)
@@ -144,6 +145,24 @@ class DaskSource(Source):
         return {name: value for name, value in vars(self).items() if name in ("n_features", "dtype", "names")}
 
 
+def _numbers(frame: Any, columns: Iterable[str] | None) -> Any:
+    """Return some columns of a data frame, all of numbers that numpy knows."""
+    if columns is not None:
+        chosen = list(columns)
+        if unknown := [name for name in chosen if name not in frame.columns]:
+            raise ValueError(f"columns must be those of X, got {unknown[0]!r}; it has {', '.join(frame.columns)}.")
+        frame = frame[chosen]
+    is_numeric = import_extra("pandas.api.types", "dask").is_numeric_dtype
+    for name, dtype in frame.dtypes.items():
+        if not is_numeric(dtype):
+            raise ValueError(
+                f"X must have columns of numbers, got {name!r} of type {dtype}; choose columns by "
+                "polyfold.sources.as_source(X, columns=[…])."
+            )
+    plain = all(isinstance(dtype, np.dtype) and dtype.kind != "b" for dtype in frame.dtypes)
+    return frame if plain else frame.astype(np.float64)  # of kinds of pandas and pyarrow numpy would make objects
+
+
 def _reduce_chunk(shared: tuple[Any, Any, Any], start: int, chunk: Any, rows: int) -> Any:
     apply, merge, dtype = shared
     with using_threads(1):
@@ -160,9 +179,11 @@ def _merge_parts(shared: tuple[Any, Any, Any], parts: list[Any]) -> Any:
     return functools.reduce(shared[1], parts[1:], deepcopy(parts[0]))
 
 
-def _map_chunk(shared: tuple[Any, Any], chunk: Any, start: int | None) -> Any:
-    function, source = shared
+def _map_chunk(shared: tuple[Any, Any, Any], chunk: Any, start: int | None) -> Any:
+    function, source, empty = shared
     block = as_block(chunk, source.dtype)
+    if empty is not None and not block.shape[0]:  # a part of a data frame of which nothing is left
+        return empty
     if start is not None:
         check_block(block, start)
     return function(source.named(block))

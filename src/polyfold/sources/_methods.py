@@ -1,6 +1,8 @@
 """Methods of estimators on streams: block by block in, and out to an array, a file or a lazy array."""
 
 import functools
+import json
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -75,10 +77,17 @@ def write_rows(method: Callable[..., Any], X: Any, out: Any, **kwargs: Any) -> A
     >>> bool(np.allclose(Z, model.transform(np.concatenate(blocks))))
     True
     """
+    estimator = getattr(method, "__self__", None)
+    if estimator is None:
+        raise TypeError(f"method must be one of a fitted estimator, such as model.transform, got {method!r}.")
     source, outs = as_source(X).in_bytes(), out if isinstance(out, tuple) else (out,)
+    names = [os.path.realpath(given) for given in outs if isinstance(given, str | Path)]
+    if len(set(names)) < len(names):
+        raise ValueError(f"out must name a file of its own for every result, got {names[0]!r} more than once.")
+    call = functools.partial(_call, estimator, method.__name__, (), kwargs)
     with ExitStack() as stack:
         targets = tuple(_target(given, source, stack) for given in outs)
-        source.map(functools.partial(_call, method.__self__, method.__name__, (), kwargs), method_rows(source), targets)  # type: ignore[attr-defined]
+        source.map(functools.partial(_fitting, call, targets), method_rows(source), targets)
     opened = tuple(_opened(given) for given in outs)
     return opened if isinstance(out, tuple) else opened[0]
 
@@ -87,6 +96,23 @@ def _call(estimator: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, An
     answer = getattr(estimator, name)(block, *args, **kwargs)
     # Tables, where set_output asks for them, are made of the whole.
     return tuple(map(np.asarray, answer)) if isinstance(answer, tuple) else np.asarray(answer)
+
+
+def _fitting(call: Callable[[Any], Any], targets: tuple[Any, ...], block: Any) -> Any:
+    """Return what a method says of a block, after it was seen that the targets can hold it."""
+    answer = call(block)
+    parts = answer if isinstance(answer, tuple) else (answer,)
+    if len(parts) != len(targets):
+        raise ValueError(f"out must be {len(parts)} targets, one for each result of the method, got {len(targets)}.")
+    for target, part in zip(targets, parts, strict=True):
+        if isinstance(target, _NewFile):
+            continue
+        if tuple(target.shape[1:]) != part.shape[1:] or not np.can_cast(part.dtype, target.dtype, "same_kind"):
+            raise ValueError(
+                f"out must hold rows of shape {part.shape[1:]} and type {part.dtype}, got an array of shape "
+                f"{tuple(target.shape)} and type {target.dtype}."
+            )
+    return answer
 
 
 def method_rows(source: Source) -> int:
@@ -102,7 +128,24 @@ def _target(out: Any, source: Source, stack: ExitStack) -> Any:
     path = Path(out)
     if path.suffix not in SUFFIXES:
         raise ValueError(f"out must be an array or a name that ends in {' or '.join(SUFFIXES)}, got {str(out)!r}.")
+    path = Path(os.path.realpath(path))  # links stay
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"out must be in a folder that exists, got {str(out)!r}; make {path.parent} first.")
+    is_array = path.is_file() if path.suffix == ".npy" else _is_zarr_array(path)
+    if path.exists() and not is_array:
+        raise FileExistsError(
+            f"out must be a new file, or one that holds an array and is to be replaced, got {str(out)!r}, which is "
+            "something else; choose another name."
+        )
     return _NewFile(stack.enter_context(replacing(path)), source.n_rows)
+
+
+def _is_zarr_array(path: Path) -> bool:
+    """Whether a folder is one array of zarr, and not a group of them or anything else."""
+    if (path / ".zarray").is_file():
+        return True
+    described = path / "zarr.json"
+    return described.is_file() and json.loads(described.read_text()).get("node_type") == "array"
 
 
 class _NewFile:
