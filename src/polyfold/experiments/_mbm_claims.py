@@ -65,9 +65,12 @@ def beats(name: str, rival: str, score: str, ours: list[float], theirs: list[flo
 
 
 def against_one(
-    name: str, score: str, ours: list[float], alone: list[float], speed: list[float], shares: list[float]
+    name: str, score: str, ours: list[float], alone: list[float], speed: list[float], shares: list[float], why: str
 ) -> list[Claim]:
-    """Judge a row of Table 3: what is lost or won against one embedding, and whether answers are faster."""
+    """Judge a row of Table 3: what is lost or won against one embedding, and whether answers are faster.
+
+    `why` is what other modules have shown where these do not beat one embedding.
+    """
     source, difference = "Table 3, Sec. 6.2", PRINTED_DIFFERENCE[score][name]
     faster = ahead(
         f"modules answer faster than one embedding on {name}: times, {score.split(',')[0]}",
@@ -83,7 +86,9 @@ def against_one(
     )
     if score == PRECISION and difference < 0:
         most = -difference + 1
-        statement = f"MBM loses little precision to one embedding on {name}: at most {most:.1f} points"
+        statement = (
+            f"MBM loses little precision to one embedding on {name}: at most {most:.1f} points, one more than printed"
+        )
         return [ahead(statement, ours, alone, source=source, slack=most), faster]
     if difference < 0:
         statement = f"one embedding beats MBM on {name}: {score}"
@@ -92,7 +97,8 @@ def against_one(
     if difference <= ERRORS:
         statement = f"MBM is no worse than one embedding on {name}, to {ERRORS} points: {score}"
         return [ahead(statement, ours, alone, source=source, slack=ERRORS), faster]
-    return [ahead(f"MBM beats one embedding of 300 dimensions on {name}: {score}", ours, alone, source=source), faster]
+    statement = f"MBM beats one embedding of 300 dimensions on {name}: {score}"
+    return [ahead(statement, ours, alone, source=source, why=why), faster]
 
 
 def diversity_of(p: float, modules: int) -> float:
