@@ -13,6 +13,7 @@ from benchmarks.pages._markdown import results, table
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 POWERS = {str(10**8): "10⁸", str(10**9): "10⁹"}
+COLORS = ("#2c6fbb", "#c0392b", "#2a9d5b", "#8e44ad", "#e08e0b", "#5d4037")
 TASK_LIMIT = 0.5  # share of the time above which the scheduler decides
 
 HEAD = """<!-- Written by `python -m benchmarks.pages.scale` from benchmarks/results; edit that, not this. -->
@@ -71,8 +72,9 @@ ADVICE = """## What to do
 def page(folder: Path = RESULTS) -> str:
     """Text of the page from the figures in `folder`."""
     figures = results("costs", folder).get("figures", {})
-    if not {"work", "tasks", "workers", "plan"} <= set(figures):
+    if not {"work", "samples", "tasks", "workers", "plan"} <= set(figures):
         return HEAD
+    figures = {**figures, "work": {**figures["work"], **figures["samples"]}}
     runs = [run for fit in figures["work"].values() for run in fit["runs"]]
     sizes = ", ".join(f"{name} from {low:,} to {high:,}" for name, (low, high) in _ranges(runs).items())
     each = figures["work"]["ModularKernelPCA"]["seconds"]
@@ -210,9 +212,7 @@ def draw(folder: Path = RESULTS) -> None:
     """Draw the time of a billion rows against the workers."""
     plan = results("costs", folder)["figures"]["plan"]
     figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
-    for (name, sizes), color in zip(
-        plan.items(), plt.cm.viridis([i / len(plan) for i in range(len(plan))]), strict=True
-    ):
+    for (name, sizes), color in zip(plan.items(), COLORS, strict=True):
         counts = [int(count) for count in sizes[str(10**9)]]
         for kind, style in (("alike", "-"), ("slow, and deaths", ":")):
             hours = [run[kind]["seconds"] / 3600 for run in sizes[str(10**9)].values()]

@@ -1,11 +1,12 @@
 """What does a fit cost in its sizes, and how many machines would it pay to use?
 
 Design: the terms of `benchmarks.costs` (products, numbers read, …) are given seconds by fits in this process on one
-thread, at sizes that vary one by one; every run is also predicted from the others (``work``). Tasks that do nothing
-tell what Dask's scheduler needs for one (``tasks``). Fits on one and on two worker processes are compared with what
-the simulation of `benchmarks.cluster` says of such a cluster; how many times as long work takes on workers, which share
-the machine's caches and memory with one another and with client and scheduler, is the median of those fits, for each
-number of workers; every fit is also predicted from the others (``workers``). Then the simulation runs fits of 10⁸ and
+thread, at sizes that vary one by one; every run is also predicted from the others (``work``, and ``samples`` for fits
+that learn from some of the rows). Tasks that do nothing tell what Dask's scheduler needs for one (``tasks``). Fits on
+one and on two worker processes are compared with what the simulation of `benchmarks.cluster` says of such a cluster;
+how many times as long work takes on workers, which share the machine's caches and memory with one another and with
+client and scheduler, is the median of those fits, for each number of workers; every fit is also predicted from the
+others (``workers``). Then the simulation runs fits of 10⁸ and
 10⁹ rows on 10, 100 and 1,000 workers: all alike; with one in twenty three times as slow; with a worker's death every
 ten hours as well (``plan``; D = 256, R = 500, M = H = 10, Q = 1,000 queries, k = 10, chunks of 100,000 rows, 1 GB/s
 to every machine).
@@ -34,7 +35,7 @@ from benchmarks.studies.scale import some_rows
 
 Sizes = dict[str, int]
 MEDIUM = {"N": 100_000, "D": 128, "R": 300, "M": 5, "H": 6, "Q": 300, "k": 10, "n": 4000, "V": 100}
-VARIED = {"N": (25_000, 50_000, 200_000), "D": (32, 256), "R": (100, 600), "Q": (100, 900)}
+VARIED = {"N": (25_000, 200_000), "D": (32, 512, 1024), "R": (100, 1200), "Q": (100, 900)}
 SMALL = {**MEDIUM, "N": 40_000}
 SAMPLES = {"N": (10_000, 20_000, 80_000), "n": (2000, 8000), "V": (50,)}
 SAMPLED = {"BootstrapClustering": 131_072, "NonRedundantEmbedding": 50_000}  # rows they learn from
@@ -44,7 +45,9 @@ CHUNK = 100_000
 
 def rows_of(sizes: Sizes) -> np.ndarray:
     """Rows of the mixture with so many columns."""
-    return np.ascontiguousarray(some_rows(sizes["N"], 1)[:, : sizes["D"]])
+    rows = some_rows(sizes["N"], 1)
+    copies = -(-sizes["D"] // rows.shape[1])
+    return np.ascontiguousarray(np.tile(rows, copies)[:, : sizes["D"]])
 
 
 def kernel_model(sizes: Sizes) -> pf.ModularKernelPCA:
@@ -81,15 +84,24 @@ def sampled_calls(sizes: Sizes) -> dict[str, Callable[[], Any]]:
 
 
 def work(data: Path) -> dict[str, Any]:
-    """Measure every use at all sizes, and fit the terms."""
-    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in COSTS}
+    """Measure sums over all rows, and uses, at all sizes, and fit the terms."""
+    return measured(calls, MEDIUM, VARIED, 3)
+
+
+def samples(data: Path) -> dict[str, Any]:
+    """Measure fits that learn from a sample in the same way."""
+    return measured(sampled_calls, SMALL, SAMPLES, 1)
+
+
+def measured(made: Callable[[Sizes], dict[str, Callable[[], Any]]], base: Sizes, varied: Any, repeats: int) -> Any:
+    """Processor seconds of every call at sizes that vary one by one, and those of its terms."""
+    runs: dict[str, list[dict[str, Any]]] = {}
     with threadpool_limits(1):
-        for made, base, varied, repeats in ((calls, MEDIUM, VARIED, 3), (sampled_calls, SMALL, SAMPLES, 1)):
-            for call in made({**base, "N": 5000, "n": 1000}).values():
-                call()  # what is compiled or loaded on first use
-            for sizes in [base, *({**base, name: value} for name, values in varied.items() for value in values)]:
-                for name, call in made(sizes).items():
-                    runs[name].append({"sizes": sizes, "cpu": min(_cpu(call) for _ in range(repeats))})
+        for call in made({**base, "N": 5000, "n": 1000}).values():
+            call()  # what is compiled or loaded on first use
+        for sizes in [base, *({**base, name: value} for name, values in varied.items() for value in values)]:
+            for name, call in made(sizes).items():
+                runs.setdefault(name, []).append({"sizes": sizes, "cpu": min(_cpu(call) for _ in range(repeats))})
     return {name: {**fitted(COSTS[name], found), "runs": found} for name, found in runs.items()}
 
 
@@ -155,6 +167,7 @@ CLUSTERS = {
 def planned(data: Path) -> dict[str, Any]:
     """Fits of very many rows on clusters of three sizes: median of three simulations."""
     known = results("costs", RESULTS)["figures"]
+    seconds = {name: fit["seconds"] for part in ("work", "samples") for name, fit in known[part].items()}
     pace = paces(known["workers"].values())[2]  # workers that fill their machine
     found: dict[str, Any] = {}
     for name, cost in COSTS.items():
@@ -163,7 +176,7 @@ def planned(data: Path) -> dict[str, Any]:
                 sizes = {**LARGE, "N": n, "n": SAMPLED.get(name, 1)}
                 # An index keeps its rows: one shard a worker.
                 chunk = CHUNK if name != "search" else n // count
-                stages = plan(cost, known["work"][name]["seconds"], sizes, chunk, pace)
+                stages = plan(cost, seconds[name], sizes, chunk, pace)
                 for kind, changed in CLUSTERS.items():
                     cluster = Cluster(count, overhead=known["tasks"]["seconds"], **changed)
                     runs = sorted((simulate(stages, cluster, seed) for seed in range(3)), key=lambda r: r["seconds"])
@@ -171,4 +184,4 @@ def planned(data: Path) -> dict[str, Any]:
     return found
 
 
-PARTS = {"work": work, "tasks": tasks, "workers": workers, "plan": planned}
+PARTS = {"work": work, "samples": samples, "tasks": tasks, "workers": workers, "plan": planned}

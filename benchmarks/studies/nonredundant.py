@@ -9,20 +9,16 @@ figures of the paper are experiments (`polyfold reproduce nrs`).
   shortcuts.
 - shapes: the strip with L1 = 3.5 L2 and the ring, six draws: correlation of the first redundant coordinate with the
   missing direction, R² of that direction from all coordinates as on rolls, and n_components="auto" for all kernels.
-- digits: 15,000 MNIST images, six draws; error of a cubic SVM on 3 … 11 coordinates (10,000 / 2,500 / 2,500 images
-  to train, tune and test, C in 1 … 10, γ in 0.1 … 0.2, features of unit variance, coef0 = 1).
-- few labels: the same coordinates, 300 of the training images labelled, mean of 20 draws of the split for each draw of
-  the images (one draw of 300 labels moves the error by a point); lowest error over the number of coordinates.
-- new points: 13,000 images fitted and 2,000 new ones, tested on the new ones, against all 15,000 fitted.
-- patches: 7 × 7 patches of a photograph, overlap 3, Isomap, leave-one-out PSNR of the photograph from three.
+- new points: 13,000 images fitted and 2,000 new ones; error of a cubic SVM (C in 1 … 10, γ in 0.1 … 0.2, features of
+  unit variance, coef0 = 1) on the new ones, against all 15,000 fitted.
 - held out: twelve shapes of `_held_out.py` that took no part in choosing anything, three draws of 2,000 points; lowest
   R² of any direction (nearest neighbours, as on rolls) from as many coordinates as there are directions; and digits and
   faces: cross-validated error of 5-NN.
 - clusters: neighbour graph of a bootstrap network of 5,000 images (layer 5 of 8, 1 − similarity), error of 10-NN.
 - cost: 11 coordinates of 15,000 images against plain eigenmaps with its neighbour graph; growth from 5,000 to 60,000.
 
-Expected: the height is found where plain embeddings do not; errors fall most at 3 and 5 coordinates, where harmonics
-waste most; a few times the time of plain eigenmaps, nearly linear in n.
+Expected: the height is found where plain embeddings do not; a few times the time of plain eigenmaps, nearly
+linear in n.
 """
 
 from __future__ import annotations
@@ -35,24 +31,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits, load_sample_image, make_swiss_roll
+from sklearn.datasets import load_digits, make_swiss_roll
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC
 
 import polyfold as pf
 from benchmarks.studies._held_out import SHAPES
-from polyfold.metrics import loo_reconstruction, psnr
 
 DRAWS = (0, 1, 2)
-DIGIT_DRAWS = tuple(range(6))
 SHAPE_DRAWS = (0, 1, 2, 3, 4, 5)
 KERNELS = ("laplacian_eigenmaps", "diffusion", "lle", "hessian_lle", "ltsa", "isomap")
 ISOMAP_NOISE = (0.5, 0.7, 0.8, 0.9, 1.0)
-COUNTS = (3, 5, 7, 9, 11)
-FEW = (3, 5, 7, 8, 9, 11, 13, 16)
-FEW_PLAIN = (*FEW, 20, 24, 35, 50)
-LABEL_DRAWS = 20
 
 
 def images(data: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -161,55 +151,6 @@ def correlation(f: np.ndarray, functions: np.ndarray) -> float:
     return round(float(np.std(fitted) / np.std(f)), 3)
 
 
-def digits(X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """Errors of plain and non-redundant eigenmaps on 15,000 images; rules were chosen on the first three draws."""
-    draws = []
-    for seed in DIGIT_DRAWS:
-        Z, labels, model = both_embeddings(X, y, seed)
-        errors = {name: [svm_error(F[:, :d], labels, seed) for d in COUNTS] for name, F in Z.items()}
-        draws.append({**errors, "bandwidths": model.bandwidths_[: max(COUNTS)]})
-        print(seed, errors, flush=True)
-    full = {name: np.array([draw[name] for draw in draws]) for name in ("plain", "ours")}
-    return {
-        "coordinates": COUNTS,
-        "error, mean": {name: v.mean(axis=0).round(2) for name, v in full.items()},
-        "error, mean of draws 0 to 2": {name: v[:3].mean(axis=0).round(2) for name, v in full.items()},
-        "error, mean of draws 3 to 5": {name: v[3:].mean(axis=0).round(2) for name, v in full.items()},
-        "error, draws": full,
-        "bandwidths": [draw["bandwidths"] for draw in draws],
-    }
-
-
-def few_labels(X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """Errors where 300 of 15,000 images are labelled, by the number of coordinates."""
-    counts = {"plain": FEW_PLAIN, "ours": FEW}
-    draws = [both_embeddings(X, y, seed)[:2] for seed in DIGIT_DRAWS]
-    few = {
-        name: np.array([few_label_errors(Z[name], labels, seed, c) for seed, (Z, labels) in enumerate(draws)])
-        for name, c in counts.items()
-    }
-    return {
-        "coordinates": counts,
-        "mean": {name: v.mean(axis=0).round(2) for name, v in few.items()},
-        "draws": few,
-        "lowest": {name: float(v.mean(axis=0).min().round(2)) for name, v in few.items()},
-    }
-
-
-def both_embeddings(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray, Any]:
-    """Plain and non-redundant coordinates of one draw of 15,000 images, their labels, and the model."""
-    rows = np.random.RandomState(seed).choice(len(X), 15000, replace=False)
-    model = pf.NonRedundantEmbedding(max(FEW), random_state=seed).fit(X[rows])
-    Z = {"plain": plain(max(FEW_PLAIN), "laplacian_eigenmaps", X[rows]), "ours": model.embedding_}
-    return Z, y[rows], model
-
-
-def few_label_errors(Z: np.ndarray, y: np.ndarray, seed: int, counts: tuple[int, ...]) -> np.ndarray:
-    """Mean errors over draws of the split, of which 300 training images are labelled; one per number of coordinates."""
-    splits = [4000 + 100 * seed + draw for draw in range(LABEL_DRAWS)]
-    return np.mean([[svm_error(Z[:, :d], y, split, labelled=300) for d in counts] for split in splits], axis=0)
-
-
 def svm_error(
     Z: np.ndarray, y: np.ndarray, seed: int, *, labelled: int | None = None, test: np.ndarray | None = None
 ) -> float:
@@ -242,28 +183,6 @@ def new_points(X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         errors.append([[svm_error(Z[:, :d], y[rows], seed, test=test) for d in (5, 7, 9)] for Z in (together, apart)])
     together, apart = np.mean(errors, axis=0)
     return {"coordinates": (5, 7, 9), "all fitted": together.round(2), "new": apart.round(2)}
-
-
-def patches() -> dict[str, Any]:
-    """PSNR of a photograph rebuilt from three coordinates of its patches."""
-    image = load_sample_image("flower.jpg").mean(axis=2)[::2, ::2] / 255.0
-    corners = [(i, j) for i in range(0, image.shape[0] - 6, 4) for j in range(0, image.shape[1] - 6, 4)]
-    X = np.array([image[i : i + 7, j : j + 7].ravel() for i, j in corners])
-    ours = pf.NonRedundantEmbedding(3, kernel="isomap", random_state=0).fit_transform(X)
-    figures: dict[str, Any] = {"patches": len(X)}
-    for name, Z in (("plain", plain(3, "isomap", X)), ("ours", ours)):
-        figures[name] = round(psnr(*overlaid(image, corners, loo_reconstruction(Z, X)), data_range=1.0), 2)
-    return figures
-
-
-def overlaid(image: np.ndarray, corners: list[tuple[int, int]], X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Covered part of the image, and the mean of the overlapping patches there."""
-    total, count = np.zeros_like(image), np.zeros_like(image)
-    for (i, j), patch in zip(corners, X, strict=True):
-        total[i : i + 7, j : j + 7] += patch.reshape(7, 7)
-        count[i : i + 7, j : j + 7] += 1
-    seen = count > 0
-    return image[seen], total[seen] / count[seen]
 
 
 def held_out(data: Path) -> dict[str, Any]:
@@ -369,9 +288,6 @@ PARTS = {
     "shapes": lambda _: shapes(),
     "held out": held_out,
     "clusters": clusters,
-    "patches": lambda _: patches(),
-    "digits": lambda data: digits(*images(data)),
-    "few labels": lambda data: few_labels(*images(data)),
     "new points": lambda data: new_points(*images(data)),
     "cost": lambda data: cost(images(data)[0]),
     "growth": growth,

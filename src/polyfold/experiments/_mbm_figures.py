@@ -7,7 +7,7 @@ from polyfold.experiments._images import MNIST, NAMES
 from polyfold.experiments._mbm import answer_times, dropped, scores
 from polyfold.experiments._mbm_claims import diversity_claims, diversity_of, dropout_claims, sweep_claims, time_claims
 from polyfold.experiments._mbm_paper import FAST, FULL, PAPER, TINY, expected_cost, of_method, rows_of, table_tasks
-from polyfold.experiments._mbm_printed import ACCURACY, NOT_HAD, PRECISION, PRINTED, RIVALS, UNAVAILABLE
+from polyfold.experiments._mbm_printed import ACCURACY, NOT_HAD, PRECISION, PRINTED, RIVALS, ROWS, UNAVAILABLE
 from polyfold.experiments._report import Curve, Panel, Report, Table, entry, level, line, observed, untestable
 from polyfold.experiments._run import Run
 
@@ -50,9 +50,10 @@ def figure1(run: Run) -> Report:
 
 
 DIMENSIONS = (5, 10, 15, 20, 30, 50, 100)
+SIZES = ("modules", "components", "rank", "rows", "queries", "validation")
 OVER_H = {
     "sets": NAMES, "total": 300, "dimensions": DIMENSIONS, "rank": 1000, "rows": 3000, "queries": 500,
-    "validation": 300, "grid": (0.2, 0.5, 0.8, 0.9, 0.99, 0.999), "draws": 1,
+    "validation": 300, "grid": (0.2, 0.5, 0.8, 0.9, 0.99, 0.999), "draws": 1, "larger": {n: FULL[n] for n in SIZES},
 }  # fmt: skip
 FAST_OVER_H = {
     "rows": 1000,
@@ -61,10 +62,11 @@ FAST_OVER_H = {
     "queries": 300,
     "validation": 100,
     "grid": (0.5, 0.99),
+    "larger": {name: {**FULL, **FAST}[name] for name in SIZES},
 }
 TINY_OVER_H = {
     "sets": (MNIST,), "total": 12, "dimensions": (2, 6), "rank": 40, "rows": 80, "queries": 20, "validation": 20,
-    "grid": (0.9,),
+    "grid": (0.9,), "larger": {name: TINY[name] for name in SIZES},
 }  # fmt: skip
 
 
@@ -82,9 +84,21 @@ def sweep_tasks(run: Run) -> list[Task]:
     return tasks
 
 
+def larger_tasks(run: Run) -> list[Task]:
+    """Return the same methods on more images, at the H of Table 2, whose cells these are."""
+    methods = (*RIVALS, *(f"MBM {lam:g}" for lam in run["grid"]))
+    tasks = []
+    for name in run["sets"]:
+        rows = min(run["larger"]["rows"], ROWS.get(name, run["larger"]["rows"]))
+        tasks += grid(scores, set=name, method=methods, **{**run["larger"], "rows": rows}, seed=run.seed)
+    return tasks
+
+
 def over_dimensions(run: Run, score: str, figures: str) -> Report:
     """Score of all methods over H, with the claims that it rises to the monolithic one and MBM is ahead."""
-    found = run.cells(sweep_tasks(run), expected_cost)
+    everything = run.cells(sweep_tasks(run) + larger_tasks(run), expected_cost)
+    found = everything.where(queries=run["queries"])
+    more = everything.where(queries=run["larger"]["queries"])
     panels, claims = [], []
     for name in run["sets"]:
         here = found.where(set=name)
@@ -95,7 +109,8 @@ def over_dimensions(run: Run, score: str, figures: str) -> Report:
         alone = of_method(here, "Monolithic", score)
         lines = [line(method, values) for method, values in curves.items()]
         panels.append(Panel(name, "dimensions per module H", score, [*lines, level("Monolithic", alone)], "log"))
-        claims += sweep_claims(name, score, curves, alone, run["queries"], figures)
+        there = {method: of_method(more.where(set=name), method, score) for method in ("MBM", *RIVALS)}
+        claims += sweep_claims(name, score, curves, alone, there, run, figures)
     return Report(_sweep_table(panels), panels, claims + [
         untestable(f"the same on {name}: {score} over H", NOT_HAD, source=figures) for name in UNAVAILABLE
     ])  # fmt: skip
@@ -172,7 +187,8 @@ def figure4(run: Run) -> Report:
 
     Question: How does the vote of the modules depend on their dimensions, when H times M stays the same?
 
-    Setting: As in Figures 3 and 7, whose cells these are; classifiers by 5 nearest neighbours that vote.
+    Setting: As in Figures 3 and 7, whose cells these are; classifiers by 5 nearest neighbours that vote. Beside them
+    the modules of Table 2, of more images.
 
     Expected: MBM is above the other modules at most values of H.
     """
