@@ -23,6 +23,8 @@ LANES = 256
 TILE_BYTES = 2**20
 # Counts compared at once when the largest is looked for.
 CHUNK = 256
+# Codes of points up to which both kernels take no time: one of them is then all that is compiled.
+FEW_CODES = 10**5
 
 
 def code_dtype(n_codes: int) -> type[np.unsignedinteger]:
@@ -84,7 +86,7 @@ def match(
     # Only the type matters: a count may reach the number of chosen clusterings.
     counter = np.uint8 if len(chosen) < 2**8 else np.uint32
     if lanes is None:
-        lanes = prefers_lanes(n, k, n_codes)
+        lanes = n * len(chosen) > FEW_CODES and prefers_lanes(n, k, n_codes)
     if lanes:
         out = np.empty(n, dtype=code_dtype(k))
         width, rows = min(n, LANES), -(-len(chosen) // 4) * 4
@@ -128,10 +130,11 @@ def shared_centers(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 def _match_lanes(codes, chosen, centers, tile, counts, winner, out):
     n, width = len(out), len(winner)
     for start in range(0, n, width):
-        size = min(n - start, width)
+        size = n - start if n - start < width else width
         for u in range(len(chosen)):
+            row = chosen[u]  # outside, so that the copy is made in vector registers
             for p in range(size):
-                tile[u, p] = codes[chosen[u], start + p]
+                tile[u, p] = codes[row, start + p]
         for p in range(width):
             counts[1, p] = 0
             winner[p] = 0
@@ -156,7 +159,7 @@ def _match_lanes(codes, chosen, centers, tile, counts, winner, out):
             out[start + p] = winner[p]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _match_lists(codes, chosen, centers, slots, following, counts, waiting, out):
     """Chain the centres of every code, then count along the chains.
 
@@ -174,7 +177,7 @@ def _match_lists(codes, chosen, centers, slots, following, counts, waiting, out)
     stride = k + 1
     tile = len(counts) // stride
     for start in range(0, n, tile):
-        size = min(n - start, tile)
+        size = n - start if n - start < tile else tile
         for e in range(len(counts)):
             counts[e] = 0
         for u in range(len(chosen)):
@@ -218,7 +221,7 @@ def _first_maximum(counts, begin, end):
     best, where = counts[begin], begin
     for start in range(begin, end, CHUNK):
         top = counts[start]
-        for e in range(start, min(start + CHUNK, end)):
+        for e in range(start, start + CHUNK if start + CHUNK < end else end):
             x = counts[e]
             top = x if x > top else top
         if top > best:
