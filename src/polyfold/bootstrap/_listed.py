@@ -36,7 +36,7 @@ def nearest_listed(
         mask[draw.chosen] = 1
     out = np.empty((len(points), len(draws)), dtype=np.int32)
     squares, table = np.empty((length, d), dtype=kind.dtype), np.empty((len(draws), length), dtype=np.int32)
-    entries = (members.starts, members.clusterings, members.positions)
+    entries = (members.starts, members.entries)
     _nearest_listed(X, points, neighbors, *entries, masks, limit, kind, squares, table, out)
     return out.T
 
@@ -57,7 +57,7 @@ def _masked_sum(squares, mask, kind):
 
 
 @njit(cache=True, nogil=True)
-def _nearest_listed(X, points, neighbors, starts, clusterings, positions, masks, limit, kind, squares, table, out):
+def _nearest_listed(X, points, neighbors, starts, entries, masks, limit, kind, squares, table, out):
     """Fill `out` (m, V); `squares` (l, d) and `table` (V, l) are to work in."""
     length = neighbors.shape[1]
     for i in range(len(points)):
@@ -70,7 +70,7 @@ def _nearest_listed(X, points, neighbors, starts, clusterings, positions, masks,
                 break
             _fill_squares(squares[e], points[i], X[j], kind)
             for s in range(starts[j], starts[j + 1]):
-                table[clusterings[s], e] = positions[s]
+                table[entries[s, 0], e] = entries[s, 1]
         for v in range(len(masks)):
             found, winner = 0, -1
             best = kind.dtype.type(0)
