@@ -102,7 +102,8 @@ def test_the_policy_follows_centers_and_clusterings():
     assert prefers_shared(60_000, 60_000, 50, 468, 937)
     assert not prefers_shared(60_000, 60_000, 50, 100, 200)
     assert not prefers_shared(60_000, 60_000, 400, 15, 31)
-    assert not prefers_shared(100, 60_000, 50, 468, 937)  # the lists alone would cost more
+    assert not prefers_shared(5000, 600_000, 50, 468, 937)  # the lists alone would cost more
+    assert not prefers_shared(1797, 1797, 50, 449, 898)  # nor is a few rows' worth of work worth another kernel
 
 
 def test_a_layer_fitted_at_once_is_the_layer_fitted_one_by_one(monkeypatch):

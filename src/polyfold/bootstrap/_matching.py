@@ -23,7 +23,7 @@ LANES = 256
 TILE_BYTES = 2**20
 # Counts compared at once when the largest is looked for.
 CHUNK = 256
-# Codes of points up to which both kernels take no time: one of them is then all that is compiled.
+# Codes compared in a clustering up to which every kernel takes no time: lists are then all that is compiled.
 FEW_CODES = 10**5
 
 
@@ -37,6 +37,11 @@ def code_dtype(n_codes: int) -> type[np.unsignedinteger]:
 def two_bytes(codes: np.ndarray) -> np.ndarray:
     """Codes of one byte as two: kernels for which that costs little are compiled for one kind of code."""
     return codes.astype(np.uint16) if codes.dtype == np.uint8 else codes
+
+
+def is_small(n_points: int, n_chosen: int) -> bool:
+    """Whether compiling another kernel would take longer than all that it saves."""
+    return n_points * n_chosen <= FEW_CODES
 
 
 def prefers_lanes(n_points: int, n_centers: int, n_codes: int) -> bool:
@@ -86,7 +91,7 @@ def match(
     # Only the type matters: a count may reach the number of chosen clusterings.
     counter = np.uint8 if len(chosen) < 2**8 else np.uint32
     if lanes is None:
-        lanes = n * len(chosen) > FEW_CODES and prefers_lanes(n, k, n_codes)
+        lanes = not is_small(n, len(chosen)) and prefers_lanes(n, k, n_codes)
     if lanes:
         out = np.empty(n, dtype=code_dtype(k))
         width, rows = min(n, LANES), -(-len(chosen) // 4) * 4
@@ -97,7 +102,8 @@ def match(
         _match_lanes(codes, chosen, padded, tile, counts, np.empty(width, out.dtype), out)
         return out
     if codes.dtype == np.uint8:
-        codes, chosen = two_bytes(codes[chosen]), np.arange(len(chosen), dtype=chosen.dtype)
+        codes, centers = two_bytes(codes[chosen]), two_bytes(centers)
+        chosen = np.arange(len(chosen), dtype=chosen.dtype)
     slots = np.full((len(chosen), n_codes, 2), k, dtype=np.uint16 if k < 2**16 else np.uint32)
     following = np.empty((len(chosen), k), dtype=slots.dtype)
     out = np.empty(n, dtype=slots.dtype)

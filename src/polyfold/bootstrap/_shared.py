@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from polyfold._running import threaded, track
 from polyfold.bootstrap._checkpoint import Parts
 from polyfold.bootstrap._draws import Draw
-from polyfold.bootstrap._matching import code_dtype, prefers_lanes
+from polyfold.bootstrap._matching import code_dtype, is_small, prefers_lanes
 
 # Points of a batch at a time.
 BLOCK = 1024
@@ -35,7 +35,8 @@ def prefers_shared(n_points: int, n_training: int, n_clusterings: int, n_centers
     lists = 100 + 2.0 * n_clusterings + 0.8 * n_centers
     listed = min(n_training, n_clusterings * n_centers)
     shared = 250 + 3 * listed / n_codes + 4 * n_training / n_points
-    return shared < lists and not prefers_lanes(n_points, n_centers, n_codes)
+    small = is_small(n_points, n_clusterings // 2)
+    return shared < lists and not small and not prefers_lanes(n_points, n_centers, n_codes)
 
 
 @dataclass(frozen=True)
