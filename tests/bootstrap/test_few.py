@@ -99,10 +99,10 @@ def test_what_is_prepared_for_few_points_is_not_stored():
 
 def test_the_policy_follows_centers_and_clusterings():
     assert prefers_shared(60_000, 60_000, 100, 4000, 8000)
-    assert prefers_shared(60_000, 60_000, 50, 468, 937)
-    assert not prefers_shared(60_000, 60_000, 50, 100, 200)
+    assert prefers_shared(60_000, 60_000, 50, 937, 1875)
+    assert not prefers_shared(60_000, 60_000, 100, 500, 1000)
     assert not prefers_shared(60_000, 60_000, 400, 15, 31)
-    assert not prefers_shared(5000, 600_000, 50, 468, 937)  # the lists alone would cost more
+    assert not prefers_shared(5000, 600_000, 50, 937, 1875)  # the lists alone would cost more
     assert not prefers_shared(1797, 1797, 50, 449, 898)  # nor is a few rows' worth of work worth another kernel
 
 

@@ -170,71 +170,60 @@ def _match_lists(codes, chosen, centers, slots, following, counts, waiting, out)
     """Chain the centres of every code, then count along the chains.
 
     `slots` holds the first two centres of every code, `following` the successor of each; k ends a chain, and collects
-    the visits of empty ones, so that the common case has no branch.
+    the visits of empty ones, so that the common case has no branch. Points whose chain goes on are compacted without a
+    branch, too, and visited again: mispredicted branches would cost more than all the counting.
     """
-    n, k = len(out), following.shape[1]
+    word, n_centers = np.uint64, following.shape[1]
+    k, zero, one, agreement = word(n_centers), word(0), word(1), np.uint8(1)
     for u in range(len(chosen)):
         # Backwards, so that every chain ascends.
-        for j in range(k - 1, -1, -1):
+        for j in range(n_centers - 1, -1, -1):
             c = centers[u, j]
-            following[u, j] = slots[u, c, 0]
-            slots[u, c, 1] = slots[u, c, 0]
+            head = slots[u, c, 0]
+            following[u, j] = head
+            slots[u, c, 1] = head
             slots[u, c, 0] = j
-    stride = k + 1
-    tile = len(counts) // stride
+    n, tile = len(out), len(counts) // (n_centers + 1)
     for start in range(0, n, tile):
-        size = n - start if n - start < tile else tile
+        stop = start + tile if start + tile < n else n
         for e in range(len(counts)):
             counts[e] = 0
         for u in range(len(chosen)):
-            _count_lists(codes, chosen[u], start, size, slots, following, u, np.uint64(k), counts, waiting)
-        for p in range(size):
-            out[start + p] = _first_maximum(counts, p * stride, p * stride + k) - p * stride
-
-
-@njit(inline="always")
-def _count_lists(codes, row, start, size, slots, following, u, k, counts, waiting):
-    """Add one agreement for every centre on the list of every point's code.
-
-    Points whose list goes on are compacted without a branch and visited again: mispredicted branches would
-    cost more than all the counting.
-    """
-    offset = np.uint64(0)
-    left = 0
-    for p in range(size):
-        c = np.uint64(codes[row, start + p])
-        counts[offset + np.uint64(slots[u, c, 0])] += np.uint8(1)
-        second = np.uint64(slots[u, c, 1])
-        waiting[0, left] = offset
-        waiting[1, left] = second
-        left += second != k
-        offset += k + np.uint64(1)
-    while left > 0:
-        still = 0
-        for w in range(left):
-            offset, j = waiting[0, w], waiting[1, w]
-            counts[offset + j] += np.uint8(1)
-            j = np.uint64(following[u, j])
-            waiting[0, still] = offset
-            waiting[1, still] = j
-            still += j != k
-        left = still
-
-
-@njit(inline="always")
-def _first_maximum(counts, begin, end):
-    """Place of the first largest of some counts; the maximum of a chunk is found in vector registers."""
-    best, where = counts[begin], begin
-    for start in range(begin, end, CHUNK):
-        top = counts[start]
-        for e in range(start, start + CHUNK if start + CHUNK < end else end):
-            x = counts[e]
-            top = x if x > top else top
-        if top > best:
-            best, where = top, start
-    while counts[where] != best:
-        where += 1
-    return where
+            row, offset, left = chosen[u], zero, zero
+            for p in range(start, stop):
+                c = word(codes[row, p])
+                j = word(slots[u, c, 1])
+                counts[offset + word(slots[u, c, 0])] += agreement
+                waiting[0, left] = offset
+                waiting[1, left] = j
+                left += word(j != k)
+                offset += k + one
+            while left > zero:
+                still = zero
+                for w in range(left):
+                    offset, j = waiting[0, w], waiting[1, w]
+                    counts[offset + j] += agreement
+                    j = word(following[u, j])
+                    waiting[0, still] = offset
+                    waiting[1, still] = j
+                    still += word(j != k)
+                left = still
+        begin, chunk = zero, word(CHUNK)
+        for p in range(start, stop):
+            # The first largest count; the maximum of a chunk is found in vector registers.
+            end = begin + k
+            best, where = counts[begin], begin
+            for first in range(begin, end, chunk):
+                last = first + chunk if first + chunk < end else end
+                top = counts[first]
+                for e in range(first, last):
+                    top = counts[e] if counts[e] > top else top
+                if top > best:
+                    best, where = top, first
+            while counts[where] != best:
+                where += one
+            out[p] = where - begin
+            begin = end + one
 
 
 @njit(cache=True, nogil=True)

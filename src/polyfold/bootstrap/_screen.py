@@ -83,11 +83,12 @@ def _verify(points, centers, bounds, squares, unit, slack, kind, linear, minima,
     The cost is the squared distance, or the negative inner product if `linear`. The centre of the lowest bound comes
     first, as a chunk of its own, then the chunks in order.
     """
-    n_chunks, k, d = len(minima), len(centers), points.shape[1]
+    n_chunks, k, d, number = len(minima), len(centers), points.shape[1], kind.dtype.type
+    far = np.float32(np.inf)
     for i in range(len(points)):
-        lowest, first = np.float32(np.inf), 0
+        lowest, first = far, 0
         for chunk in range(n_chunks):
-            low = np.float32(np.inf)
+            low = far
             for j in range(chunk * CHUNK, k if chunk == n_chunks - 1 else (chunk + 1) * CHUNK):
                 low = bounds[i, j] if bounds[i, j] < low else low
             minima[chunk] = low
@@ -96,7 +97,7 @@ def _verify(points, centers, bounds, squares, unit, slack, kind, linear, minima,
         first *= CHUNK
         while bounds[i, first] > lowest:
             first += 1
-        best, winner, limit = kind.dtype.type(0), -1, lowest
+        best, winner, limit = number(0), -1, lowest
         for chunk in range(-1, n_chunks):
             begin, end = first, first + 1
             if chunk >= 0:
@@ -106,15 +107,15 @@ def _verify(points, centers, bounds, squares, unit, slack, kind, linear, minima,
             for j in range(begin, end):
                 if bounds[i, j] > limit or j == winner:
                     continue
-                cost = kind.dtype.type(0)
+                cost = number(0)
                 if linear:
                     for f in range(d):
-                        product = kind.dtype.type(kind.dtype.type(points[i, f]) * kind.dtype.type(centers[j, f]))
-                        cost = kind.dtype.type(cost - product)
+                        product = number(number(points[i, f]) * number(centers[j, f]))
+                        cost = number(cost - product)
                 else:
                     for f in range(d):
-                        gap = kind.dtype.type(kind.dtype.type(points[i, f]) - kind.dtype.type(centers[j, f]))
-                        cost = kind.dtype.type(cost + kind.dtype.type(gap * gap))
+                        gap = number(number(points[i, f]) - number(centers[j, f]))
+                        cost = number(cost + number(gap * gap))
                 if winner < 0 or cost < best or (cost == best and j < winner):
                     best, winner = cost, j
                     limit = np.float32(best / unit - squares[i] + slack)

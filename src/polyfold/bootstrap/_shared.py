@@ -32,9 +32,9 @@ def prefers_shared(n_points: int, n_training: int, n_clusterings: int, n_centers
 
     The constants are nanoseconds per point and clustering, measured with AVX2; only their ratios matter.
     """
-    lists = 100 + 2.0 * n_clusterings + 0.8 * n_centers
+    lists = 40 + 2.0 * n_clusterings + 0.17 * n_centers
     listed = min(n_training, n_clusterings * n_centers)
-    shared = 250 + 3 * listed / n_codes + 4 * n_training / n_points
+    shared = 220 + 3 * listed / n_codes + 4 * n_training / n_points
     small = is_small(n_points, n_clusterings // 2)
     return shared < lists and not small and not prefers_lanes(n_points, n_centers, n_codes)
 
