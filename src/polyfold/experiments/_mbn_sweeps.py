@@ -164,47 +164,40 @@ def figure13(run: Run) -> Report:
         Panel(f"{rows} training images", "k1", "NMI, %", [line(part, c) for part, c in curves.items()], xscale="even")
         for rows, curves in ((run["rows"], small), (run["large_rows"], large))
     ]
-    train, n = small["train"], run["rows"]
-    gap = [abs(a - b) for a, b in zip(mean(large["train"]).values(), mean(large["test"]).values(), strict=True)]
-    rising = list(mean(large["test"]).values())
-    claims = [
-        drop_claim(
-            "few centres lose: NMI is lower below 0.06 n than at 0.3 n to 0.8 n",
-            chosen(train, lambda k: 0.29 * n <= k <= 0.81 * n),
-            chosen(train, lambda k: k < 0.06 * n),
-            "Fig. 13a, Sec. 5.3.2",
-        ),
-        level_claim(
-            "NMI is level for k1 from 0.3 n to 0.8 n",
-            chosen(train, lambda k: 0.29 * n <= k <= 0.81 * n),
-            "Fig. 13a, Sec. 5.3.2",
-        ),
-        drop_claim(
-            "NMI falls sharply where k1 comes near n",
-            chosen(train, lambda k: 0.29 * n <= k <= 0.81 * n),
-            chosen(train, lambda k: k > 0.97 * n),
-            "Fig. 13a, Sec. 5.3.2",
-        ),
-        observed(
-            "with many images NMI rises with k1 (to a point of NMI)",
-            all(b > a - 1 for a, b in itertools.pairwise(rising)),
-            "NMI of test images " + ", ".join(f"{score:.1f}" for score in rising),
-            source="Fig. 13b",
-        ),
-        observed(
-            "training and test curves match",
-            max(gap, default=np.nan) < ROBUST,
-            f"at most {max(gap, default=np.nan):.1f} points apart",
-            source="Fig. 13b",
-        ),
-    ]
     entries = [
         entry(f"n = {rows}, k1 = {k}", f"NMI, % ({part})", ours=draws)
         for rows, curves in ((run["rows"], small), (run["large_rows"], large))
         for part, curve in curves.items()
         for k, draws in curve.items()
     ]
+    claims = _first_layer_claims(small["train"], run["rows"]) + _many_images_claims(large)
     return Report([Table("NMI by k1", entries)], panels, claims)
+
+
+def _first_layer_claims(train: Curve, n: int) -> list[Claim]:
+    """Judge Fig. 13a by the NMI of n training images."""
+    source, middle = "Fig. 13a, Sec. 5.3.2", chosen(train, lambda k: 0.29 * n <= k <= 0.81 * n)
+    few, nearly_all = chosen(train, lambda k: k < 0.06 * n), chosen(train, lambda k: k > 0.97 * n)
+    return [
+        drop_claim("few centres lose: NMI is lower below 0.06 n than at 0.3 n to 0.8 n", middle, few, source),
+        level_claim("NMI is level for k1 from 0.3 n to 0.8 n", middle, source),
+        drop_claim("NMI falls sharply where k1 comes near n", middle, nearly_all, source),
+    ]
+
+
+def _many_images_claims(curves: dict[str, Curve]) -> list[Claim]:
+    """Judge Fig. 13b by the curves of training and test images."""
+    train, test = (list(mean(curves[part]).values()) for part in ("train", "test"))
+    gap = max((abs(a - b) for a, b in zip(train, test, strict=True)), default=np.nan)
+    return [
+        observed(
+            "with many images NMI rises with k1 (to a point of NMI)",
+            all(b > a - 1 for a, b in itertools.pairwise(test)),
+            "NMI of test images " + ", ".join(f"{score:.1f}" for score in test),
+            source="Fig. 13b",
+        ),
+        observed("training and test curves match", gap < ROBUST, f"at most {gap:.1f} points apart", source="Fig. 13b"),
+    ]
 
 
 SHARES = {"fractions": (0.05, 0.1, 0.2, 0.5, 1.0)}
