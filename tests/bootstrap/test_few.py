@@ -31,7 +31,7 @@ def test_members_are_the_centers_of_every_clustering():
     members = Members.of(draws, 30)
     for j in range(30):
         mine = slice(members.starts[j], members.starts[j + 1])
-        found = list(zip(members.clusterings[mine], members.positions[mine], strict=True))
+        found = [tuple(entry) for entry in members.entries[mine].tolist()]
         expected = [(v, int(np.flatnonzero(d.rows == j)[0])) for v, d in enumerate(draws) if j in d.rows]
         assert found == expected
 
@@ -99,8 +99,11 @@ def test_what_is_prepared_for_few_points_is_not_stored():
 
 def test_the_policy_follows_centers_and_clusterings():
     assert prefers_shared(60_000, 60_000, 100, 4000, 8000)
-    assert not prefers_shared(60_000, 60_000, 100, 500, 1000)
+    assert prefers_shared(60_000, 60_000, 50, 468, 937)
+    assert not prefers_shared(60_000, 60_000, 50, 100, 200)
     assert not prefers_shared(60_000, 60_000, 400, 15, 31)
+    assert not prefers_shared(5000, 600_000, 50, 468, 937)  # the lists alone would cost more
+    assert not prefers_shared(1797, 1797, 50, 449, 898)  # nor is a few rows' worth of work worth another kernel
 
 
 def test_a_layer_fitted_at_once_is_the_layer_fitted_one_by_one(monkeypatch):

@@ -35,9 +35,9 @@ def nearest_listed(
     for mask, draw in zip(masks, draws, strict=True):
         mask[draw.chosen] = 1
     out = np.empty((len(points), len(draws)), dtype=np.int32)
-    squares, table = np.empty((length, d), dtype=kind.dtype), np.empty((len(draws), length), dtype=np.int32)
-    entries = (members.starts, members.clusterings, members.positions)
-    _nearest_listed(X, points, neighbors, *entries, masks, limit, kind, squares, table, out)
+    squares, heard = np.empty((length, d), dtype=kind.dtype), np.empty((len(draws), length, 2), dtype=np.int32)
+    counts, entries = np.empty(len(draws), dtype=np.int64), (members.starts, members.entries)
+    _nearest_listed(X, points, neighbors, *entries, masks, limit, kind, squares, heard, counts, out)
     return out.T
 
 
@@ -57,31 +57,29 @@ def _masked_sum(squares, mask, kind):
 
 
 @njit(cache=True, nogil=True)
-def _nearest_listed(X, points, neighbors, starts, clusterings, positions, masks, limit, kind, squares, table, out):
-    """Fill `out` (m, V); `squares` (l, d) and `table` (V, l) are to work in."""
-    length = neighbors.shape[1]
+def _nearest_listed(X, points, neighbors, starts, entries, masks, limit, kind, squares, heard, counts, out):
+    """Fill `out` (m, V); `squares` (l, d), `heard` (V, l, 2), `counts` (V,) are to work in.
+
+    `heard` holds, for every clustering, the listed rows that are its centres, nearest first: number and index there.
+    """
     for i in range(len(points)):
         for v in range(len(masks)):
-            for e in range(length):
-                table[v, e] = -1
-        for e in range(length):
+            counts[v] = 0
+        for e in range(neighbors.shape[1]):
             j = neighbors[i, e]
             if j < 0:
                 break
             _fill_squares(squares[e], points[i], X[j], kind)
             for s in range(starts[j], starts[j + 1]):
-                table[clusterings[s], e] = positions[s]
+                v = entries[s, 0]
+                heard[v, counts[v], 0] = e
+                heard[v, counts[v], 1] = entries[s, 1]
+                counts[v] += 1
         for v in range(len(masks)):
-            found, winner = 0, -1
-            best = kind.dtype.type(0)
-            for e in range(length):
-                place = table[v, e]
-                if place < 0:
-                    continue
-                distance = _masked_sum(squares[e], masks[v], kind)
+            winner, best = -1, kind.dtype.type(0)
+            for c in range(counts[v] if counts[v] < limit else limit):
+                place = heard[v, c, 1]
+                distance = _masked_sum(squares[heard[v, c, 0]], masks[v], kind)
                 if winner < 0 or distance < best or (distance == best and place < winner):
                     best, winner = distance, place
-                found += 1
-                if found == limit:
-                    break
             out[i, v] = winner

@@ -23,6 +23,8 @@ LANES = 256
 TILE_BYTES = 2**20
 # Counts compared at once when the largest is looked for.
 CHUNK = 256
+# Codes compared in a clustering up to which every kernel takes no time: lists are then all that is compiled.
+FEW_CODES = 10**5
 
 
 def code_dtype(n_codes: int) -> type[np.unsignedinteger]:
@@ -35,6 +37,11 @@ def code_dtype(n_codes: int) -> type[np.unsignedinteger]:
 def two_bytes(codes: np.ndarray) -> np.ndarray:
     """Codes of one byte as two: kernels for which that costs little are compiled for one kind of code."""
     return codes.astype(np.uint16) if codes.dtype == np.uint8 else codes
+
+
+def is_small(n_points: int, n_chosen: int) -> bool:
+    """Whether compiling another kernel would take longer than all that it saves."""
+    return n_points * n_chosen <= FEW_CODES
 
 
 def prefers_lanes(n_points: int, n_centers: int, n_codes: int) -> bool:
@@ -84,7 +91,7 @@ def match(
     # Only the type matters: a count may reach the number of chosen clusterings.
     counter = np.uint8 if len(chosen) < 2**8 else np.uint32
     if lanes is None:
-        lanes = prefers_lanes(n, k, n_codes)
+        lanes = not is_small(n, len(chosen)) and prefers_lanes(n, k, n_codes)
     if lanes:
         out = np.empty(n, dtype=code_dtype(k))
         width, rows = min(n, LANES), -(-len(chosen) // 4) * 4
@@ -95,7 +102,8 @@ def match(
         _match_lanes(codes, chosen, padded, tile, counts, np.empty(width, out.dtype), out)
         return out
     if codes.dtype == np.uint8:
-        codes, chosen = two_bytes(codes[chosen]), np.arange(len(chosen), dtype=chosen.dtype)
+        codes, centers = two_bytes(codes[chosen]), two_bytes(centers)
+        chosen = np.arange(len(chosen), dtype=chosen.dtype)
     slots = np.full((len(chosen), n_codes, 2), k, dtype=np.uint16 if k < 2**16 else np.uint32)
     following = np.empty((len(chosen), k), dtype=slots.dtype)
     out = np.empty(n, dtype=slots.dtype)
@@ -128,10 +136,11 @@ def shared_centers(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 def _match_lanes(codes, chosen, centers, tile, counts, winner, out):
     n, width = len(out), len(winner)
     for start in range(0, n, width):
-        size = min(n - start, width)
+        size = n - start if n - start < width else width
         for u in range(len(chosen)):
+            row = chosen[u]  # outside, so that the copy is made in vector registers
             for p in range(size):
-                tile[u, p] = codes[chosen[u], start + p]
+                tile[u, p] = codes[row, start + p]
         for p in range(width):
             counts[1, p] = 0
             winner[p] = 0
@@ -156,7 +165,7 @@ def _match_lanes(codes, chosen, centers, tile, counts, winner, out):
             out[start + p] = winner[p]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _match_lists(codes, chosen, centers, slots, following, counts, waiting, out):
     """Chain the centres of every code, then count along the chains.
 
@@ -174,7 +183,7 @@ def _match_lists(codes, chosen, centers, slots, following, counts, waiting, out)
     stride = k + 1
     tile = len(counts) // stride
     for start in range(0, n, tile):
-        size = min(n - start, tile)
+        size = n - start if n - start < tile else tile
         for e in range(len(counts)):
             counts[e] = 0
         for u in range(len(chosen)):
@@ -218,7 +227,7 @@ def _first_maximum(counts, begin, end):
     best, where = counts[begin], begin
     for start in range(begin, end, CHUNK):
         top = counts[start]
-        for e in range(start, min(start + CHUNK, end)):
+        for e in range(start, start + CHUNK if start + CHUNK < end else end):
             x = counts[e]
             top = x if x > top else top
         if top > best:

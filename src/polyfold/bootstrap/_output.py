@@ -91,6 +91,7 @@ def gather(codes: np.ndarray, rows: np.ndarray, n_centers: int, n_jobs: int = 1)
 def scatter(codes: np.ndarray, points: np.ndarray, n_centers: int, n_jobs: int = 1) -> np.ndarray:
     """Add the row of every point to the rows its codes point at: one-of-k transposed times (n, p), (V·k, p)."""
     codes, out = two_bytes(codes), np.zeros((len(codes) * n_centers, points.shape[1]))
+    points = np.ascontiguousarray(points)  # eigenvectors come by columns, for which it would be compiled again
 
     def fill(v: int) -> None:
         _scatter(codes[v], points, out[v * n_centers : (v + 1) * n_centers])

@@ -23,12 +23,8 @@ def first_equal(rows: np.ndarray) -> np.ndarray:
 
     Rows are compared by a 64-bit hash first; only rows of equal hash are compared in full.
     """
-    k, width = rows.shape
-    weights = np.random.default_rng(width).integers(1, 2**63, size=width, dtype=np.uint64)
-    hashes = np.empty(k, dtype=np.uint64)
-    # Adding zero turns -0.0, equal to 0.0 but of other bits, into 0.0.
-    bits = rows if rows.dtype == np.uint8 else (rows + 0.0).view(f"u{rows.itemsize}")
-    _hash_rows(bits, weights, hashes)
+    k = len(rows)
+    hashes = np.concatenate([_hashes(rows[start : start + COPIES]) for start in range(0, k, COPIES)])
     out = np.arange(k, dtype=np.int32)
     _, first, run = np.unique(hashes, return_index=True, return_inverse=True)
     copies = np.flatnonzero(first[run] != out)
@@ -41,22 +37,24 @@ def first_equal(rows: np.ndarray) -> np.ndarray:
     return out
 
 
+def _hashes(rows: np.ndarray) -> np.ndarray:
+    """Hash of every row, (k,) uint64: its bytes as words of 64 bits, each times a random number."""
+    # Adding zero turns -0.0, equal to 0.0 but of other bits, into 0.0.
+    rows = rows if rows.dtype == np.uint8 else rows + 0.0
+    width = -(-rows.shape[1] * rows.itemsize // 8)
+    words = np.zeros((len(rows), width), dtype=np.uint64)
+    words.view(rows.dtype)[:, : rows.shape[1]] = rows
+    # Short numbers leave the low bits of doubles empty, and a product passes bits only upwards.
+    words ^= words >> np.uint64(32)
+    return words @ np.random.default_rng(width).integers(1, 2**63, size=width, dtype=np.uint64)
+
+
 @njit(cache=True, nogil=True)
 def _take(X, rows, columns, out):
     for i in range(len(rows)):
         row = X[rows[i]]
         for j in range(len(columns)):
             out[i, j] = row[columns[j]]
-
-
-@njit(cache=True, nogil=True)
-def _hash_rows(bits, weights, out):
-    for i in range(len(bits)):
-        total = np.uint64(0)
-        for j in range(len(weights)):
-            # Short numbers leave the low bits of doubles empty, and a product passes bits only upwards.
-            total += (np.uint64(bits[i, j]) ^ (np.uint64(bits[i, j]) >> np.uint64(32))) * weights[j]
-        out[i] = total
 
 
 @njit(cache=True, nogil=True, fastmath=REASSOCIATE)

@@ -8,7 +8,7 @@ force, ties going to the lowest index.
 import numpy as np
 from numba import njit
 
-from polyfold.bootstrap._rows import REASSOCIATE, squared_distance, sum_kind
+from polyfold.bootstrap._rows import REASSOCIATE, sum_kind
 from polyfold.neighbors import Screen
 
 CHUNK = 64
@@ -74,51 +74,48 @@ def _largest_norm(rows: np.ndarray) -> float:
     return float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max()))
 
 
-# Inlined pieces are compiled once, with the flags of the whole: no bound is NaN.
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE | {"nnan", "nsz"})
+# Plain loops, and the cost at one place only: helpers, `min` and a second copy would double the time of compilation.
+# No bound is NaN.
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATE | {"nnan", "nsz"})
 def _verify(points, centers, bounds, squares, unit, slack, kind, linear, minima, out):
-    """Smallest cost in full among the centres whose bound, plus ‖x‖², does not exceed it."""
-    k = len(centers)
+    """Smallest cost in full among the centres whose bound, plus ‖x‖², does not exceed it.
+
+    The cost is the squared distance, or the negative inner product if `linear`. The centre of the lowest bound comes
+    first, as a chunk of its own, then the chunks in order.
+    """
+    n_chunks, k, d = len(minima), len(centers), points.shape[1]
     for i in range(len(points)):
-        winner = _chunk_minima(bounds, i, minima)
-        best = _cost(points[i], centers[winner], kind, linear)
-        limit = np.float32(best / unit - squares[i] + slack)
-        for chunk in range(len(minima)):
-            if minima[chunk] > limit:
-                continue
-            for j in range(chunk * CHUNK, min(k, (chunk + 1) * CHUNK)):
+        lowest, first = np.float32(np.inf), 0
+        for chunk in range(n_chunks):
+            low = np.float32(np.inf)
+            for j in range(chunk * CHUNK, k if chunk == n_chunks - 1 else (chunk + 1) * CHUNK):
+                low = bounds[i, j] if bounds[i, j] < low else low
+            minima[chunk] = low
+            first = chunk if low < lowest else first
+            lowest = low if low < lowest else lowest
+        first *= CHUNK
+        while bounds[i, first] > lowest:
+            first += 1
+        best, winner, limit = kind.dtype.type(0), -1, lowest
+        for chunk in range(-1, n_chunks):
+            begin, end = first, first + 1
+            if chunk >= 0:
+                if minima[chunk] > limit:
+                    continue
+                begin, end = chunk * CHUNK, k if chunk == n_chunks - 1 else (chunk + 1) * CHUNK
+            for j in range(begin, end):
                 if bounds[i, j] > limit or j == winner:
                     continue
-                cost = _cost(points[i], centers[j], kind, linear)
-                if cost < best or (cost == best and j < winner):
+                cost = kind.dtype.type(0)
+                if linear:
+                    for f in range(d):
+                        product = kind.dtype.type(kind.dtype.type(points[i, f]) * kind.dtype.type(centers[j, f]))
+                        cost = kind.dtype.type(cost - product)
+                else:
+                    for f in range(d):
+                        gap = kind.dtype.type(kind.dtype.type(points[i, f]) - kind.dtype.type(centers[j, f]))
+                        cost = kind.dtype.type(cost + kind.dtype.type(gap * gap))
+                if winner < 0 or cost < best or (cost == best and j < winner):
                     best, winner = cost, j
                     limit = np.float32(best / unit - squares[i] + slack)
         out[i] = winner
-
-
-@njit(inline="always")
-def _cost(a, b, kind, linear):
-    """Squared distance, or the negative inner product if `linear`."""
-    if not linear:
-        return squared_distance(a, b, kind)
-    total = kind.dtype.type(0)
-    for j in range(len(a)):
-        total = kind.dtype.type(total - kind.dtype.type(kind.dtype.type(a[j]) * kind.dtype.type(b[j])))
-    return total
-
-
-@njit(inline="always")
-def _chunk_minima(bounds, i, minima):
-    """Fill the minimum of every chunk of row `i`; return the place of the overall one, the first of several."""
-    k = bounds.shape[1]
-    least = 0
-    for chunk in range(len(minima)):
-        low = np.float32(np.inf)
-        for e in range(chunk * CHUNK, min(k, (chunk + 1) * CHUNK)):
-            low = min(low, bounds[i, e])
-        minima[chunk] = low
-        least = chunk if low < minima[least] else least
-    place = least * CHUNK
-    for e in range(place, min(k, place + CHUNK)):
-        place = e if bounds[i, e] < bounds[i, place] else place
-    return place

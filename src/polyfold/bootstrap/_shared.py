@@ -2,8 +2,7 @@
 
 A point shares codes with few training points when there are many codes. Lists of the training points that carry each
 code give those points and, as bits, the clusterings in which they agree with it. Every clustering above counts the
-bits it sees, only for those of its centres that agree somewhere, most agreements first; what agrees less often in all
-clusterings than the best so far in some of them cannot win. The result is that of `match`, for every clustering.
+bits it sees, only for those of its centres that agree somewhere. The result is that of `match`, for every clustering.
 
 Building the lists costs more than one point, so that a network keeps them for small batches; nothing else is specific
 to a batch.
@@ -19,7 +18,7 @@ from numba.extending import intrinsic
 from polyfold._running import threaded, track
 from polyfold.bootstrap._checkpoint import Parts
 from polyfold.bootstrap._draws import Draw
-from polyfold.bootstrap._matching import code_dtype, prefers_lanes
+from polyfold.bootstrap._matching import code_dtype, is_small, prefers_lanes
 
 # Points of a batch at a time.
 BLOCK = 1024
@@ -31,11 +30,13 @@ LOW = 0xFFFFFFFF
 def prefers_shared(n_points: int, n_training: int, n_clusterings: int, n_centers: int, n_codes: int) -> bool:
     """Whether one pass over all clusterings is cheaper than one for each of them.
 
-    The constants are nanoseconds per point and clustering; only their ratios matter.
+    The constants are nanoseconds per point and clustering, measured with AVX2; only their ratios matter.
     """
-    lists = 2.5 * n_clusterings + 0.22 * n_centers
-    shared = 300 + 1.25 * n_clusterings + 5 * n_training / n_codes + 4 * n_training / n_points
-    return shared < lists and not prefers_lanes(n_points, n_centers, n_codes)
+    lists = 100 + 2.0 * n_clusterings + 0.8 * n_centers
+    listed = min(n_training, n_clusterings * n_centers)
+    shared = 250 + 3 * listed / n_codes + 4 * n_training / n_points
+    small = is_small(n_points, n_clusterings // 2)
+    return shared < lists and not small and not prefers_lanes(n_points, n_centers, n_codes)
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,12 @@ class Members:
     ----------
     starts : (n + 1,) int64
         Where the entries of every training point begin.
-    clusterings, positions : (V·k,) unsigned
+    entries : (V·k, 2) unsigned
+        Clustering and index, side by side in memory.
     """
 
     starts: np.ndarray
-    clusterings: np.ndarray
-    positions: np.ndarray
+    entries: np.ndarray
 
     @classmethod
     def of(cls, draws: list[Draw], n: int) -> "Members":
@@ -61,26 +62,34 @@ class Members:
         places = np.tile(np.arange(k, dtype=np.int32), len(draws))
         ends = np.arange(len(draws) + 1, dtype=np.int64) * k
         by_point = sp.csr_array((places, rows, ends), shape=(len(draws), n)).tocsc()
-        small = np.uint16 if max(k, len(draws)) <= 2**16 else np.uint32
-        return cls(by_point.indptr.astype(np.int64), by_point.indices.astype(small), by_point.data.astype(small))
+        entries = np.empty((len(rows), 2), dtype=np.uint16 if max(k, len(draws)) <= 2**16 else np.uint32)
+        entries[:, 0], entries[:, 1] = by_point.indices, by_point.data
+        return cls(by_point.indptr.astype(np.int64), entries)
 
 
 @dataclass(frozen=True)
 class SharedCodes:
     """Assignment of points to the centres of all clusterings of one upper layer.
 
+    Only training points that are centres count here, and are numbered among themselves: what is kept of them while a
+    point is compared is small enough for the second-level cache.
+
     Attributes
     ----------
-    members : Members
+    owned : (c + 1,) int64
+        Where the entries of every centre begin.
+    entries : (V·k, 2) unsigned
+        Clusterings that it belongs to, and its index there, as in `Members`.
     starts : (V, k_below + 1) int32
         Where the list of every code of every clustering below begins.
     lists : (V, c) unsigned
-        Training points that are centres of any clustering, by code.
+        Centres by code.
     masks : (V, w) uint64
-        Bits of the clusterings below that every clustering sees.
+        Bits of the clusterings below that every clustering sees; the first bit of all stands for none.
     """
 
-    members: Members
+    owned: np.ndarray
+    entries: np.ndarray
     starts: np.ndarray
     lists: np.ndarray
     masks: np.ndarray
@@ -91,45 +100,40 @@ class SharedCodes:
 
         Notes
         -----
-        O(V n) time; 2 V n + 4 V (k + k_below) bytes, with four in place of the two above 65536 points.
+        O(V n) time; 2 V c + 4 V (k + k_below) bytes for c centres, with four in place of the two above 65536 of them.
         """
-        n = codes.shape[1]
-        members = Members.of(draws, n)
-        centers = np.flatnonzero(np.diff(members.starts)).astype(np.uint16 if n <= 2**16 else np.uint32)
-        lists = np.empty((len(codes), len(centers)), dtype=centers.dtype)
+        members = Members.of(draws, codes.shape[1])
+        centers = np.flatnonzero(np.diff(members.starts))
+        lists = np.empty((len(codes), len(centers)), dtype=np.uint16 if len(centers) <= 2**16 else np.uint32)
         starts = np.zeros((len(codes), n_codes + 1), dtype=np.int32)
         for u, row in enumerate(codes):
             carried = row[centers]
-            lists[u] = centers[np.argsort(carried, kind="stable")]
+            lists[u] = np.argsort(carried, kind="stable")
             np.cumsum(np.bincount(carried, minlength=n_codes), out=starts[u, 1:])
-        return cls(members, starts, lists, _masks(draws, len(codes)))
+        owned = np.append(members.starts[centers], len(members.entries))
+        return cls(owned, members.entries, starts, lists, _masks(draws, len(codes)))
 
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        members = self.members
-        arrays = (members.starts, members.clusterings, members.positions, self.starts, self.lists, self.masks)
-        return sum(array.nbytes for array in arrays)
+        return sum(array.nbytes for array in (self.owned, self.entries, self.starts, self.lists, self.masks))
 
     def match(self, codes: np.ndarray) -> np.ndarray:
         """Index of the centre with most agreements, in every clustering, of the (V, m) codes of points: (V, m)."""
-        n, members = len(self.members.starts) - 1, self.members
-        width = self.masks.shape[1]
+        c = self.lists.shape[1]
         # Rows are points, so that the codes of a point lie side by side.
         points = np.ascontiguousarray(codes.T, dtype=np.uint16 if self.starts.shape[1] <= 2**16 + 1 else np.uint32)
-        out = np.empty((len(points), len(self.masks)), dtype=members.positions.dtype)
+        out = np.empty((len(points), len(self.masks)), dtype=self.entries.dtype)
         _match_shared(
             points,
             self.starts,
             self.lists,
-            members.starts,
-            members.clusterings,
-            members.positions,
+            self.owned,
+            self.entries,
             self.masks,
-            np.zeros((n, width + 1), dtype=np.uint64),
-            np.empty((2, self.lists.shape[1]), dtype=np.int64),
-            np.empty(len(codes) + 2, dtype=np.int64),
-            np.empty(len(self.masks), dtype=np.int64),
+            np.zeros((c, self.masks.shape[1]), dtype=np.uint64),
+            np.empty(c + 1, dtype=np.uint64),
+            np.empty(len(self.masks), dtype=np.uint64),
             out,
         )
         return out.T
@@ -162,10 +166,10 @@ def match_blocks(
 
 
 def _masks(draws: list[Draw], n_below: int) -> np.ndarray:
-    """Bits of the chosen clusterings: (V, ⌈n_below / 64⌉) uint64."""
-    bits = np.zeros((len(draws), -(-n_below // 64) * 64), dtype=bool)
+    """Bits of the chosen clusterings, from the second on: (V, w) uint64."""
+    bits = np.zeros((len(draws), -(-(1 + n_below) // 64) * 64), dtype=bool)
     for v, d in enumerate(draws):
-        bits[v, d.chosen] = True
+        bits[v, 1 + d.chosen] = True
     return np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
@@ -180,53 +184,42 @@ def popcount(typingctx, word):
 
 
 @njit(cache=True, nogil=True)
-def _match_shared(points, starts, lists, owned, clusterings, positions, masks, bits, active, heads, best, out):
-    """Fill `out` (m, V); `bits` (n, 1 + w) hold a count and the bits of every training point, zero before and after.
+def _match_shared(points, starts, lists, owned, entries, masks, bits, active, best, out):
+    """Fill `out` (m, V); `bits` (c, w), zero before and after, say where a point and a centre agree.
 
-    Plain loops only: slices and array functions would take most of the time of compilation.
+    The first bit is set with any other. Plain loops on unsigned numbers: slices and array functions would take most of
+    the time of compilation, and indices that may be negative a third of the time of the rest.
     """
-    n_below, width = points.shape[1], masks.shape[1]
+    zero, one, low = np.uint64(0), np.uint64(1), np.uint64(LOW)
+    width = np.uint64(masks.shape[1])
     for p in range(len(points)):
-        found = 0
-        for u in range(n_below):
-            c = np.int64(points[p, u])
-            word = 1 + u // 64
-            bit = np.uint64(1) << np.uint64(u % 64)
-            for e in range(starts[u, c], starts[u, c + 1]):
-                j = np.int64(lists[u, e])
-                active[0, found] = j
-                found += bits[j, 0] == np.uint64(0)
-                bits[j, 0] += np.uint64(1)
-                bits[j, word] |= bit
-        # Sorted by counting, most agreements first.
-        for t in range(n_below + 2):
-            heads[t] = 0
-        for a in range(found):
-            heads[n_below + 1 - np.int64(bits[active[0, a], 0])] += 1
-        for t in range(n_below + 1):
-            heads[t + 1] += heads[t]
-        for a in range(found):
-            t = n_below - np.int64(bits[active[0, a], 0])
-            active[1, heads[t]] = active[0, a]
-            heads[t] += 1
+        found = zero
+        for u in range(points.shape[1]):
+            word, bit = np.uint64(1 + u) >> np.uint64(6), one << (np.uint64(1 + u) & np.uint64(63))
+            first = one | bit if word == zero else one
+            c = np.uint64(points[p, u])
+            for e in range(np.uint64(starts[u, c]), np.uint64(starts[u, c + one])):
+                j = np.uint64(lists[u, e])
+                before = bits[j, zero]
+                active[found] = j
+                found += np.uint64(before == zero)
+                bits[j, zero] = before | first
+                if word > zero:
+                    bits[j, word] |= bit
         for v in range(len(best)):
-            best[v] = LOW
+            best[v] = low
         for a in range(found):
-            j = active[1, a]
-            if a % 32 == 31:
-                lowest = best[0]
-                for v in range(len(best)):
-                    lowest = min(lowest, best[v])
-                if np.int64(bits[j, 0]) < lowest >> 32:
-                    break
-            for e in range(owned[j], owned[j + 1]):
-                v = np.int64(clusterings[e])
-                count = np.int64(0)
-                for w in range(width):
-                    count += popcount(bits[j, 1 + w] & masks[v, w])  # pyright: ignore[reportCallIssue]  (a numba intrinsic)
-                best[v] = max(best[v], (count << 32) | (LOW - np.int64(positions[e])))
+            j = active[a]
+            head = bits[j, zero]
+            bits[j, zero] = zero
+            for e in range(np.uint64(owned[j]), np.uint64(owned[j + one])):
+                v = np.uint64(entries[e, 0])
+                count = np.uint64(popcount(head & masks[v, zero]))  # pyright: ignore[reportCallIssue]  (an intrinsic)
+                for w in range(one, width):
+                    count += np.uint64(popcount(bits[j, w] & masks[v, w]))  # pyright: ignore[reportCallIssue]
+                key = (count << np.uint64(32)) | (low - np.uint64(entries[e, 1]))
+                best[v] = key if key > best[v] else best[v]
+            for w in range(one, width):
+                bits[j, w] = zero
         for v in range(len(best)):
-            out[p, v] = LOW - (best[v] & LOW)
-        for a in range(found):
-            for w in range(width + 1):
-                bits[active[0, a], w] = np.uint64(0)
+            out[p, v] = low - (best[v] & low)

@@ -29,6 +29,9 @@ RECALL_SAMPLE = 100
 # Rows up to which all of them are compared; beyond, those of near cells, for so many rows at a time.
 ALL_ROWS = 2**16
 CELL_BLOCK = 2**15
+# Groups of distances whose minima give a threshold, and distances compared with it at a time.
+GROUPS = 1024
+STEP = 64
 
 
 @dataclass(frozen=True)
@@ -179,26 +182,33 @@ def list_recall(X: np.ndarray, lists: np.ndarray, *, unit: bool, seed: int) -> f
 
 @njit(cache=True, nogil=True)
 def _smallest(values, out):
-    """Columns of the smallest entries of every row, ascending: a threshold from a sample, then a short sort."""
-    n = values.shape[1]
-    m = out.shape[1]
-    stride = max(1, n // 1024)
-    places = np.empty(n + 1, np.int32)
+    """Columns of the smallest entries of every row, ascending: a threshold, what is below it, and a short sort.
+
+    Columns are dealt to groups; of m groups with the smallest minima each holds an entry not above the last of these.
+    Both passes compare in vector registers, for which indices must be unsigned.
+    """
+    n, m = np.uint64(values.shape[1]), np.uint64(out.shape[1])
+    groups, step = min(n, np.uint64(GROUPS)), np.uint64(STEP)
+    minima, places = np.empty(groups, np.float32), np.empty(n, np.int32)
     for i in range(len(values)):
         row = values[i]
-        sample = np.sort(row[::stride])
-        # Twice the expected rank: rarely too few, seldom many more than needed.
-        rank = 2 * (m // stride + 4)
+        minima[:] = np.inf
+        for start in range(np.uint64(0), n, groups):
+            for g in range(min(groups, n - start)):
+                minima[g] = row[start + g] if row[start + g] < minima[g] else minima[g]
+        limit = np.partition(minima, m - 1)[m - 1] if m <= groups else np.float32(np.inf)
         found = 0
-        while found < m:
-            limit = sample[rank] if rank < len(sample) else np.float32(np.inf)
-            found = 0
-            for j in range(n):
-                places[found] = j
-                # Not "at most": what cannot be compared must be found too, or the search for m would never end.
-                found += not row[j] > limit
-            rank *= 2
-        kept = places[:found]
-        order = np.argsort(row[kept], kind="mergesort")
+        for start in range(np.uint64(0), n, step):
+            size = min(step, n - start)
+            near = False
+            for e in range(size):
+                # Not "at most": what cannot be compared must be found too, where there is too little else.
+                near |= not row[start + e] > limit
+            if near:
+                for j in range(start, start + size):
+                    if not row[j] > limit:
+                        places[found] = j
+                        found += 1
+        order = np.argsort(row[places[:found]], kind="mergesort")
         for e in range(m):
-            out[i, e] = kept[order[e]]
+            out[i, e] = places[order[e]]
