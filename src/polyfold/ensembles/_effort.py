@@ -16,17 +16,17 @@ from polyfold.exceptions import GraphWarning
 
 # Points that choose, and as many that judge: the recall of the choice is known to about a hundredth.
 SAMPLE = 128
-# The same for a graph, which is built in the time that a larger sample would take: known to a hundredth and a half.
-GRAPH_SAMPLE = 64
 # Candidates, or points in view, in multiples of the neighbours wanted.
 MULTIPLES = (1, 1.2, 1.4, 1.6, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16)
-WIDER = (*MULTIPLES, 24, 32, 64, 128)
+WIDER = tuple(sorted({*MULTIPLES, 1.8, 2.2, 2.8, 3.5, 4.5, 24, 32, 64, 128}))
 # A graph is built on the fewest modules whose so many times k nearest hold the k nearest of all modules, as far as so
 # many times k points around tell: farther ones, which few modules may take for near, are not asked.
-GRAPH_MULTIPLE = 2
+GRAPH_MULTIPLE = 1.75
 AROUND = 10
 # Reading a candidate's row costs what so many columns cost that are scanned in order.
 _GATHER = 10
+# Points in view when the links of one are chosen: by the share of neighbours that may be missed, within bounds.
+LINK_EFFORTS = (16, 64)
 # Share of true neighbours that are nearer than what is told apart.
 _NEARER = 0.1
 
@@ -59,10 +59,10 @@ class Sample:
     n_neighbors: int
 
     @classmethod
-    def of(cls, modules: NDArray, k: int, scan: Scan, *, size: int = 2 * SAMPLE, around: int = 1) -> "Sample":
+    def of(cls, modules: NDArray, k: int, scan: Scan, *, around: int = 1) -> "Sample":
         """Take points at even distances in the order of the rows, which may be sorted, and `around` times k others."""
         n, M, _ = modules.shape
-        points = np.unique(np.linspace(0, n - 1, min(n, size)).astype(np.intp))
+        points = np.unique(np.linspace(0, n - 1, min(n, 2 * SAMPLE)).astype(np.intp))
         count = min(n - 1, around * k)
         found = cls(modules, points, scan(points, M, count), k)
         return cls(modules, points, found._ranked(found.around, count)[1], k)
@@ -129,13 +129,19 @@ def graph_modules(sample: Sample, wanted: float) -> int:
     """Return the fewest modules on which a graph is good enough to be walked."""
     chooser = sample.halves()[0]
     (s, c), k, M = chooser.around.shape, sample.n_neighbors, sample.modules.shape[1]
-    count = min(c, GRAPH_MULTIPLE * k)
+    count = min(c, round(GRAPH_MULTIPLE * k))
     first = chooser.by_module(chooser.around).cumsum(axis=2)
     for g in range(1, M):
         nearest = np.argpartition(first[..., g - 1], count - 1, axis=1)[:, :count]
         if np.count_nonzero(nearest < k) >= wanted * s * k:
             return g
     return M
+
+
+def link_effort(wanted: float) -> int:
+    """Return the points in view when links are chosen: one more than may be found for one that is missed."""
+    least, most = LINK_EFFORTS
+    return most if wanted >= 1 - 1 / most else max(least, round(1 / (1 - wanted)))
 
 
 def detail(sample: Sample) -> float:

@@ -10,11 +10,11 @@ from polyfold._linalg import row_blocks
 from polyfold._validation import check_count
 from polyfold.ensembles._effort import (
     AROUND,
-    GRAPH_SAMPLE,
     Effort,
     Sample,
     detail,
     graph_modules,
+    link_effort,
     scan_effort,
     walk_effort,
 )
@@ -45,7 +45,7 @@ class ModuleSearch:
         self.engine = engine
         self.effort: Effort | None = None
         self.n_tuned = 0
-        self._detail = 0.0  # how near neighbours are in a column
+        self._linking: dict[str, Any] = {}  # how graphs are built
         self._is_cut = False  # a graph that does not lead everywhere
         self._scans: dict[tuple[int, ...], Search] = {}
         self._graphs: dict[int, Links] = {}
@@ -69,8 +69,8 @@ class ModuleSearch:
         return effort
 
     def _tune_walk(self, k: int, recall: float) -> Effort | None:
-        sample = Sample.of(self.modules, k, self._nearest, size=2 * GRAPH_SAMPLE, around=AROUND)
-        g, self._detail = graph_modules(sample, recall), detail(sample)
+        sample = Sample.of(self.modules, k, self._nearest, around=AROUND)
+        g, self._linking = graph_modules(sample, recall), {"detail": detail(sample), "effort": link_effort(recall)}
         effort = walk_effort(sample, g, recall, lambda points, beam: self._walk(points, g, beam))
         self._is_cut = effort is None
         return effort
@@ -147,7 +147,7 @@ class ModuleSearch:
         return found[~(own & (np.cumsum(own, axis=1) == 1))].reshape(len(points), -1)
 
     def _nearest(self, points: NDArray, g: int, count: int) -> NDArray:
-        """The same by one pass over the modules, which needs no copy of them."""
+        """Return the same, and some more, by one pass over the modules that needs no copy of them."""
         first = self._first(self.modules, g)
         found = nearest_rows(first[points], first, min(len(first), count + _SPARE))
         return found if found.min() >= 0 else self._scan_sample(points, g, count)
@@ -161,12 +161,12 @@ class ModuleSearch:
 
     def _graph(self, g: int) -> Links:
         if g not in self._graphs:
-            self._graphs[g] = Links(self._first(self.modules, g), self._detail)
+            self._graphs[g] = Links(self._first(self.modules, g), **self._linking)
         return self._graphs[g]
 
     @staticmethod
     def _first(modules: NDArray, g: int) -> NDArray:
-        """The first modules of (n, M, H) side by side: (n, g H), a view."""
+        """Return the first of modules (n, M, H) side by side: (n, g H), a view."""
         return modules.reshape(len(modules), -1)[:, : g * modules.shape[2]]
 
 

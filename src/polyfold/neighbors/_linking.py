@@ -1,8 +1,10 @@
-"""The compiled construction of a graph of links, one point after the other, as HNSW has it [Malkov2020]_.
+"""The compiled construction of a graph of links, one point after the other.
 
-A new point walks to its nearest ones among those that are there, and is linked with those that are not behind another:
-nearer to it than to the point. A list that is full is chosen anew in the same way. Instead of levels there are tops,
-some points that are compared with every new one to find where its walk begins.
+[Malkov2020, Algorithm 1] → `link`, [Malkov2020, Algorithm 4] → `_choose`. Deviations:
+
+1. Instead of levels there are tops, some points that are compared with every new one to find where its walk begins.
+2. As FAISS has it, a new point is linked with all that `_choose` keeps, a list that is full is chosen anew, and what
+   was dropped is not taken up again.
 """
 
 import numpy as np
@@ -47,12 +49,12 @@ def _room(m, width):  # pragma: no cover - compiled
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def _choose(rows, points, distances, chosen, kept):  # pragma: no cover - compiled
-    """Choose, of points by rising distance, those that are not behind one chosen before; return how many."""
+    """Choose, of points by rising distance, those that are not nearer to one chosen before; return how many."""
     count = 0
     for j in range(len(points)):
         row, is_behind = rows[points[j]], False
         for s in range(count):
-            if squared(kept[s], row) < distances[j]:
+            if squared(kept[s], row) < distances[j]:  # [Malkov2020, Algorithm 4, line 11]
                 is_behind = True
                 break
         if is_behind:

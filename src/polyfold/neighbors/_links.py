@@ -1,6 +1,7 @@
 """A graph of links between rows, to walk to the nearest ones: few bytes a row, so that most of it stays near."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,8 @@ from polyfold.neighbors._linking import link
 from polyfold.neighbors._search import Frame
 from polyfold.neighbors._walk import walk
 
-# Links of a point at most, and points in view when they are chosen.
+# Links of a point at most.
 LINKS = 24
-EFFORT = 24
 # Queries that one thread takes at a time.
 _BLOCK = 512
 # Columns are filled up to a multiple of what compiled code takes at a time.
@@ -50,11 +50,13 @@ class Links:
     Parameters
     ----------
     X : ndarray of shape (n, d)
-    detail : float
+    detail : float, default=0.0
         Typical difference of neighbours in one column. Where bytes can tell it, rows are kept in bytes.
+    effort : int, default=24
+        Points in view when the links of one are chosen.
     """
 
-    def __init__(self, X: NDArray, detail: float):
+    def __init__(self, X: NDArray, *, detail: float = 0.0, effort: int = 24):
         steps = Steps.of(X)
         in_bytes = np.finfo(X.dtype).tiny < steps.step <= _STEP * detail
         self.frame: Steps | Frame = steps if in_bytes else Frame.of(X)
@@ -66,7 +68,7 @@ class Links:
         order = np.random.RandomState(0).permutation(n).astype(np.int32)
         self.tops = order[: max(1, int(n**0.5))].copy()
         self.links = np.full((n, LINKS), -1, dtype=np.int32)
-        link(self.rows, order, self.tops, self.rows[self.tops], EFFORT, self.links)
+        link(self.rows, order, self.tops, self.rows[self.tops], effort, self.links)
 
     def query(self, X: NDArray, beam: int, *, begins: NDArray | None = None, hidden: NDArray | None = None) -> NDArray:
         """Return the indices of the nearest rows found, nearest first, -1 where there are none: (n, beam).
@@ -97,3 +99,10 @@ class Links:
         in_blocks(fill, len(X), _BLOCK)
         out[far] = -1
         return out
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Compiled code follows links unchecked.
+        n, links, tops = (len(state["rows"]), state["links"], state["tops"])
+        if len(links) != n or not (links.min() >= -1 and links.max() < n and tops.min() >= 0 and tops.max() < n):
+            raise ValueError(f"links must lead from row to row of {n} rows, got others.")
+        vars(self).update(state)

@@ -17,9 +17,10 @@ def nearest_rows(Q: NDArray, X: NDArray, k: int) -> NDArray:
     leave its range, -1.
     """
     frame = Frame.of(Q)
-    origin, scale = (frame.origin * frame.scale).astype(X.dtype), X.dtype.type(frame.scale)
+    assert frame.origin is not None  # rows are dense
     distances, indices = np.full((len(Q), k), np.inf, dtype=np.float32), np.full((len(Q), k), -1, dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
+        origin, scale = (frame.origin * frame.scale).astype(X.dtype), X.dtype.type(frame.scale)
         queries = -2 * ((Q - origin) / scale).astype(np.float32)
         for start in range(0, len(X), _BLOCK):
             rows = ((X[start : start + _BLOCK] - origin) / scale).astype(np.float32, copy=False)

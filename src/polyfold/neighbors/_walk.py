@@ -36,7 +36,7 @@ def ask_for_row(rows, v):  # pragma: no cover - compiled
     """Have a row of a matrix brought."""
     start = np.intp(rows.ctypes.data) + v * rows.strides[0]
     for offset in range(0, rows.strides[0], _LINE):
-        _ask_for(start + offset)
+        _ask_for(start + offset)  # pyright: ignore[reportCallIssue]
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST, inline="always")
