@@ -1,12 +1,12 @@
 """Does a search by modules keep up with the indexes that people use, and where does it not?
 
-Design: MNIST, 60,000 images to search and 2,000 queries (half of them for the curves), 15 modules of 20 dimensions (λ = 0.999, Nyström rank 1000),
-given as 300 columns to every method; one thread, processor time, best of several turns in which every method has its
-own. Recall is the share of the 10 nearest in all 300 dimensions; precision that of the 10 nearest in pixels, as in the
-paper; class the share of found images of the same digit. Memory is the size of a file of the index, what is needed to
-answer; build includes the choice of the effort. In the curves FAISS's indexes have their own defaults (HNSW:
-efConstruction 40). For the target HNSW is built in several ways, from the cheapest that reaches the level to its
-defaults, and searched with the least efSearch that reaches it: none of them is best in both build and query.
+Design: MNIST, 60,000 images to search and 2,000 queries (half of them for the curves), 15 modules of 20 dimensions
+(λ = 0.999, Nyström rank 1000), given as 300 columns to every method; one thread, processor time, best of several turns
+in which every method has its own. Recall is the share of the 10 nearest in all 300 dimensions; precision that of the 10
+nearest in pixels, as in the paper; class the share of found images of the same digit. Memory is the size of a file of
+the index, what is needed to answer; build includes the choice of the effort. In the curves FAISS's indexes have their
+own defaults (HNSW: efConstruction 40). For the target HNSW is built in several ways, from the cheapest that reaches the
+level to its defaults, and searched with the least efSearch that reaches it: none is best in both build and query.
 
 Expected: HNSW on all dimensions is fast after a long build, inverted lists build quickly and answer slowly at high
 recall; a graph on few modules is built in half the time and walked in no more; modules scanned need no build at all.
