@@ -88,6 +88,14 @@ def test_a_graph_keeps_few_bytes_of_a_point(points):
 
 
 @FAISS
+def test_whole_numbers_are_walked_to_as_well(points, queries):
+    points, queries = np.rint(20 * points).astype(int), np.rint(20 * queries)
+    truth = NearestNeighbors(n_neighbors=10).fit(points).kneighbors(queries)[0][:, -1:]
+    distances, _ = index_of(points, "hnsw").kneighbors(queries)
+    assert np.mean(distances * 8**0.5 <= truth * (1 + 1e-9)) > 0.93
+
+
+@FAISS
 def test_groups_tighter_than_a_byte_can_tell_are_found(queries):
     # A thousandth of the extent is a quarter of a step.
     centres = np.random.RandomState(0).standard_normal((40, 32))

@@ -25,7 +25,7 @@ GRAPH_MULTIPLE = 1.75
 AROUND = 10
 # Reading a candidate's row costs what so many columns cost that are scanned in order.
 _GATHER = 10
-# Points in view when the links of one are chosen: by the share of neighbours that may be missed, within bounds.
+# Points in view when the links of one are chosen, at least and at most.
 LINK_EFFORTS = (16, 64)
 # Share of true neighbours that are nearer than what is told apart.
 _NEARER = 0.1
@@ -139,7 +139,7 @@ def graph_modules(sample: Sample, wanted: float) -> int:
 
 
 def link_effort(wanted: float) -> int:
-    """Return the points in view when links are chosen: one more than may be found for one that is missed."""
+    """Return the points in view when links are chosen: e for a recall of 1 - 1/e, within bounds."""
     least, most = LINK_EFFORTS
     return most if wanted >= 1 - 1 / most else max(least, round(1 / (1 - wanted)))
 

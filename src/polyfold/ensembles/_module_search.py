@@ -166,8 +166,9 @@ class ModuleSearch:
 
     @staticmethod
     def _first(modules: NDArray, g: int) -> NDArray:
-        """Return the first of modules (n, M, H) side by side: (n, g H), a view."""
-        return modules.reshape(len(modules), -1)[:, : g * modules.shape[2]]
+        """Return the first of modules (n, M, H) side by side: (n, g H), a view where they are single or double."""
+        first = modules.reshape(len(modules), -1)[:, : g * modules.shape[2]]
+        return first if first.dtype in (np.float32, np.float64) else first.astype(np.float64)
 
 
 def plan(modules: Modules, M: int, tuned: int | None) -> tuple[Any, NDArray]:
