@@ -31,8 +31,8 @@ def _target(figures: dict[str, Any]) -> str:
         ratios = cells([row["query ratio"], row["build ratio"]], 2, None)
         times = cells([1e6 * row[who]["s"] / figures["queries"] for who in ("ours", "HNSW")], 1, None)
         lines.append([level, _peer(row), *ratios, *times])
-    slow = [f"{row['level']}, {_peer(row)}" for row in rows if row["query ratio"] > 1]
-    long = [f"{row['level']}, {_peer(row)}" for row in rows if row["build ratio"] > 0.5]
+    slow = [f"{row['level']} ({_peer(row)})" for row in rows if row["query ratio"] > 1]
+    long = [f"{row['level']} ({_peer(row)})" for row in rows if row["build ratio"] > 0.5]
     ends = f"Slower to answer than HNSW at: {listed(slow)}. More than half of its time to build at: {listed(long)}."
     return f"{table(head, lines)}\n\n{ends}"
 
