@@ -189,8 +189,8 @@ def figure22(run: Run) -> Report:
             gaps[-1] < 3.0,
             f"at most {gaps[-1]:.1f} points apart",
             source="Fig. 22, App. D.3",
-            why=f"{run['rows'] // 2:,} documents teach it, and its R² on held-out ones is {numbers['fidelity'][-1]:.2f}; "
-            f"with half as many it is {fewer['fidelity'][-1]:.2f}, and the curves are {_apart(fewer, -1):.1f} points "
+            why=f"{run['rows'] // 2:,} documents teach it, and its R² on held-out ones is {numbers['fidelity'][-1]:.2f}"
+            f"; with half as many it is {fewer['fidelity'][-1]:.2f}, and the curves are {_apart(fewer, -1):.1f} points "
             "apart (402,207 in the paper)",
         ),
         observed(
