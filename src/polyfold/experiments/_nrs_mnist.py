@@ -235,7 +235,7 @@ def table1_few(run: Run) -> Report:
         for here, note in ((tuned, ""), (binary, ", equal weights"))
         for method in BOTH
     ]
-    panel = Panel("300 labels", "coordinates", "error, %", curves, xscale="log")
+    panel = Panel("300 labels", "coordinates", "error, %", curves)
     return Report([Table("Errors, %", entries)], [panel], _few_claims(tuned, binary, counts))
 
 
