@@ -86,10 +86,15 @@ def test_maps_that_are_behind_are_named():
 
 
 def test_levels_at_which_search_is_slower_are_named():
-    point = {"recall": 95.0, "precision": 80.0}
-    row = {"HNSW M": 16, "query ratio": 1.2, "build ratio": 0.4, "ours": point, "HNSW": point}
-    text = _search.section({"target": {"rows": [{"level": "recall 95 %", **row}]}})
-    assert "Slower to answer than HNSW at: recall 95 %, M = 16 (1.20)" in text
+    row = {
+        "query ratio": 1.2,
+        "build ratio": 0.4,
+        "ours": {"s": 1.2},
+        "HNSW": {"s": 1.0, "M": 16, "efConstruction": 20},
+    }
+    text = _search.section({"target": {"queries": 1000, "rows": [{"level": "recall 95 %", **row}]}})
+    assert "Slower to answer than HNSW at: recall 95 % (16, 20)." in text
+    assert "More than half of its time to build at: " in text and text.count("recall 95 % (16, 20)") == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
