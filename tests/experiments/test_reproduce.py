@@ -82,3 +82,18 @@ def test_a_second_run_computes_nothing_and_says_the_same(data, tmp_path, monkeyp
     said = []
     assert reproduce(["mbm-figure1"], size="tiny", data=data, out=tmp_path, show=said.append) == first
     assert "**does not hold**" in said[0]
+
+
+def test_a_folder_that_is_a_file_is_refused_before_anything_is_computed(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(ValueError, match="out must be a folder, got the file .*taken"):
+        reproduce(["mae-figure3"], size="tiny", out=tmp_path / "taken", show=None)
+
+
+def test_seeds_have_files_of_their_own(tmp_path):
+    for seed in (0, 7):
+        reproduce(["mbm-figure1"], size="tiny", seed=seed, out=tmp_path, show=None)
+    assert (tmp_path / "mbm-figure1.tiny.json").exists()
+    assert json.loads((tmp_path / "mbm-figure1.tiny.seed7.json").read_text())["seeds"][0] == 7
+    with pytest.raises(ValueError, match=r"seed must be from 0 to .*, got -1"):
+        reproduce(["mbm-figure1"], seed=-1, out=tmp_path, show=None)

@@ -70,14 +70,16 @@ def both_parts(found: Cells, name: str, values: Any, title: str, **fixed: Any) -
 def level_claim(statement: str, scores: list[float], source: str, why: str = "") -> Claim:
     """Judge whether scores stay within a few points."""
     spread = float(np.ptp(scores)) if scores else np.nan
-    shown = f"NMI from {min(scores):.1f} to {max(scores):.1f}" if scores else "nothing"
+    shown = f"NMI from {min(scores):.1f} to {max(scores):.1f} (judged: within {ROBUST:g})" if scores else "nothing"
     return observed(statement, spread < ROBUST, shown, source=source, why=why)
 
 
 def drop_claim(statement: str, high: list[float], low: list[float], source: str, why: str = "") -> Claim:
     """Judge whether the best of some scores lies clearly above the best of others."""
     a, b = max(high, default=np.nan), max(low, default=np.nan)
-    return observed(statement, a - b > DROP, f"{a:.1f} against {b:.1f}", source=source, why=why)
+    return observed(
+        statement, a - b > DROP, f"{a:.1f} against {b:.1f} (judged: more than {DROP:g})", source=source, why=why
+    )
 
 
 ALL, FEW = {"dimensions": DIMENSIONS}, {"dimensions": (2, 5), "clusterings": 40}
@@ -203,7 +205,12 @@ def _many_images_claims(curves: dict[str, Curve]) -> list[Claim]:
             "NMI of test images " + ", ".join(f"{score:.1f}" for score in test),
             source="Fig. 13b",
         ),
-        observed("training and test curves match", gap < ROBUST, f"at most {gap:.1f} points apart", source="Fig. 13b"),
+        observed(
+            "training and test curves match",
+            gap < ROBUST,
+            f"at most {gap:.1f} points apart (judged: {ROBUST:g})",
+            source="Fig. 13b",
+        ),
     ]
 
 
@@ -369,7 +376,7 @@ def figure17(run: Run) -> Report:
             observed(
                 f"time grows rather linearly than quadratically in V on {name}",
                 power < 1.5,
-                f"as V to the power {power:.2f}",
+                f"as V to the power {power:.2f} (judged: below 1.5)",
                 source="Fig. 17, App. A",
             )
         )

@@ -135,7 +135,7 @@ def figure20(run: Run) -> Report:
         observed(
             "training curves of network and student are the same",
             gap < 2.0,
-            f"at most {gap:.1f} points apart in any layer",
+            f"at most {gap:.1f} points apart in any layer (judged: 2)",
             source="Fig. 20, App. D.1",
         ),
         ahead(
@@ -227,7 +227,7 @@ def figure21(run: Run) -> Report:
         observed(
             "the student generalises well to images that it has not seen",
             bool(fidelity) and min(fidelity) > 0.8,
-            f"R² on held-out images {np.mean(fidelity or [np.nan]):.2f}",
+            f"R² on held-out images {np.mean(fidelity or [np.nan]):.2f} (judged: above 0.8)",
             source="Fig. 21, App. D.2",
         )
     ]
@@ -260,7 +260,7 @@ def table5(run: Run) -> Report:
             observed(
                 f"network and student are equally accurate on {part} images",
                 abs(a - b) < 2.0,
-                f"{a:.1f} and {b:.1f}",
+                f"{a:.1f} and {b:.1f} (judged: within 2)",
                 source="Table 5",
                 why=f"With {half} images to learn from they are {c:.1f} and {d:.1f}",
             )

@@ -54,7 +54,9 @@ def reproduce(
     -------
     results : list of dict
     """
-    wanted, store = chosen(names), CellStore(Path(out), context(), fresh=fresh)
+    wanted, store = chosen(names), CellStore(_folder(out), context(), fresh=fresh)
+    if not 0 <= seed < 2**32 - 100:
+        raise ValueError(f"seed must be from 0 to 2**32 - 101, got {seed}; seeds of further draws are added to it.")
     folder = None if data is None else Path(data)
     results = []
     with job("reproduce", displays(show is not None)):
@@ -69,6 +71,15 @@ def reproduce(
     return results
 
 
+def _folder(out: str | os.PathLike[str]) -> Path:
+    """Make the folder of the results, before anything is computed for it."""
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise ValueError(f"out must be a folder, got the file {error.filename}; pass another.") from error
+    return Path(out)
+
+
 def _result(experiment: Experiment, run: Run, size: str) -> dict[str, Any]:
     report = asdict(experiment.function(run))
     described = {name: getattr(experiment, name) for name in ("name", "title", "question", "setting", "expected")}
@@ -80,8 +91,10 @@ def _result(experiment: Experiment, run: Run, size: str) -> dict[str, Any]:
 
 
 def write_result(result: dict[str, Any], folder: Path) -> list[Path]:
-    """Write a result beside its figure; sizes other than the full one have theirs in the names of the files."""
-    stem = folder / (result["name"] if result["size"] == "full" else f"{result['name']}.{result['size']}")
+    """Write a result beside its figure; sizes other than the full one, and seeds other than 0, are in the names."""
+    parts = [result["name"], *([] if result["size"] == "full" else [result["size"]])]
+    parts += [f"seed{result['seeds'][0]}"] if result["seeds"][0] else []
+    stem = folder / ".".join(parts)
     paths = [stem.with_name(f"{stem.name}.{kind}") for kind in ("json", "md")]
     write_file(paths[0], (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode())
     figures = _figures(result, stem)
