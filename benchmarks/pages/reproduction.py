@@ -28,10 +28,10 @@ polyfold reproduce all --out results
 ```
 
 A run writes `<name>.json` with every number, `<name>.md` with the tables beside the paper's, and its figure as
-`.png` and `.svg` into the folder `--out` (`polyfold-reproduce` unless given; `.fast` and seeds other than 0 stand in
-the names). A paper's name runs all of its experiments, `--seed` sets the first seed. What is finished is kept in
-`cells/` there, so that the same command goes on where it was interrupted; `--fresh` computes it again, and other data
-want another folder.
+`.png` and `.svg` into the folder `--out` (`polyfold-reproduce` unless given; `.fast` stands in the names). A paper's
+name runs all of its experiments, `--seed` sets the first seed. What is finished is kept in `cells/` there, so that the
+same command goes on where it was interrupted; `--fresh` computes it again. Other data or another seed want another
+folder.
 
 Sets are read from the folder that [`POLYFOLD_DATA`](guide/datasets.md) names; one that is not there is told, and the
 rest runs. Sets marked as *regenerated* were made anew by the published recipes."""

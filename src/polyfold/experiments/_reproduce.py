@@ -91,10 +91,8 @@ def _result(experiment: Experiment, run: Run, size: str) -> dict[str, Any]:
 
 
 def write_result(result: dict[str, Any], folder: Path) -> list[Path]:
-    """Write a result beside its figure; sizes other than the full one, and seeds other than 0, are in the names."""
-    parts = [result["name"], *([] if result["size"] == "full" else [result["size"]])]
-    parts += [f"seed{result['seeds'][0]}"] if result["seeds"][0] else []
-    stem = folder / ".".join(parts)
+    """Write a result beside its figure; sizes other than the full one have theirs in the names of the files."""
+    stem = folder / (result["name"] if result["size"] == "full" else f"{result['name']}.{result['size']}")
     paths = [stem.with_name(f"{stem.name}.{kind}") for kind in ("json", "md")]
     write_file(paths[0], (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode())
     figures = _figures(result, stem)
