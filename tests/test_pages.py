@@ -42,12 +42,12 @@ def test_the_committed_results_are_of_full_size_and_keep_their_cells():
 
 def test_a_claim_that_fails_is_counted_and_comes_first():
     claim = {"statement": "A", "source": "Sec. 1", "verdict": "holds", "evidence": "1", "why": "", "see": ""}
-    failed = {**claim, "statement": "B", "verdict": "does not hold", "why": "Noise.", "see": "mbm-table2"}
+    failed = {**claim, "statement": "B", "verdict": "does not hold", "why": "Noise.", "see": "mbm-figure1"}
     found = {"mbm-table2": {"claims": [claim, failed]}}
     text = reproduction.overview(found)
     assert "| 1 of 8 | 1 | 1 | 0 | 50 % |" in text
     assert text.index("| B |") < text.index("| A |")
-    assert "1. Noise. (see mbm-table2)" in text
+    assert "1. Noise. (see mbm-figure1)" in text  # the experiment itself is linked in any case
 
 
 def test_best_values_are_bold_and_missing_ones_a_dash():
@@ -86,10 +86,16 @@ def test_maps_that_are_behind_are_named():
 
 
 def test_levels_at_which_search_is_slower_are_named():
-    point = {"recall": 95.0, "precision": 80.0}
-    row = {"HNSW M": 16, "query ratio": 1.2, "build ratio": 0.4, "ours": point, "HNSW": point}
-    text = _search.section({"target": {"rows": [{"level": "recall 95 %", **row}]}})
-    assert "Slower to answer than HNSW at: recall 95 %, M = 16 (1.20)" in text
+    row = {
+        "query ratio": 1.2,
+        "build ratio": 0.4,
+        "ours": {"s": 1.2},
+        "HNSW": {"s": 1.0, "M": 16, "efConstruction": 20},
+    }
+    text = _search.section({"target": {"queries": 1000, "rows": [{"level": "recall 95 %", **row}]}})
+    assert "Slower to answer than HNSW at: recall 95 % (16, 20)." in text
+    assert "More than half of its time to build at: " in text
+    assert text.count("recall 95 % (16, 20)") == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")

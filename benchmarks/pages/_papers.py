@@ -29,7 +29,8 @@ def quality() -> str:
         ours = numbers("mbm-table2", score)
         rivals.append(" / ".join(f"{ours['MNIST', name]:.1f}" for name in ("Partition", "Bootstrap", "Random")))
         against = numbers("mbm-table3", f"{kind}: {score}")
-        chosen.append(f"{ours['MNIST', 'MBM']:.1f} at {against['MNIST', 'λ']:g}")
+        best = numbers("mbm-table3", f"{kind}: λ")["MNIST", "λ"]
+        chosen.append(f"{ours['MNIST', 'MBM']:.1f} at {best:g}")
         alone.append(f"{against['MNIST', 'Monolithic']:.1f}")
         default.append(f"{_over_diversity(score)[0.99]:.1f}")
     return table(

@@ -16,26 +16,29 @@ def section(figures: dict[str, Any]) -> str:
     """Levels that both graphs reach, and all points of the curves."""
     blocks = [TEXT]
     if "target" in figures:
-        blocks.append(f"### The least effort that reaches a level\n\n{_target(figures['target']['rows'])}")
+        blocks.append(f"### The least effort that reaches a level\n\n{_target(figures['target'])}")
     if "curves" in figures:
         picture = "![Query time against recall](images/peers-search.png)"
         blocks.append(f"### Recall against time\n\n{picture}\n\n{_curves(figures['curves'])}")
     return "\n\n".join(blocks)
 
 
-def _target(rows: list[dict[str, Any]]) -> str:
-    head = ["level", "FAISS HNSW, M", "query, ours / HNSW", "build, ours / HNSW", "recall, ours", "recall, HNSW"]
-    lines = [
-        [
-            row["level"],
-            str(row["HNSW M"]),
-            *cells([row["query ratio"], row["build ratio"]], 2, None),
-            *cells([row["ours"]["recall"], row["HNSW"]["recall"]], 1, None),
-        ]
-        for row in rows
-    ]
-    lost = [f"{row['level']}, M = {row['HNSW M']} ({row['query ratio']:.2f})" for row in rows if row["query ratio"] > 1]
-    return f"{table(head, lines)}\n\nSlower to answer than HNSW at: {listed(lost)}."
+def _target(figures: dict[str, Any]) -> str:
+    head = ["level", "HNSW: M, efConstruction", "query, ours / HNSW", "build, ours / HNSW", "µs, ours", "µs, HNSW"]
+    rows, lines = figures["rows"], []
+    for before, row in zip([None, *rows], rows, strict=False):
+        level = "" if before and before["level"] == row["level"] else row["level"]
+        ratios = cells([row["query ratio"], row["build ratio"]], 2, None)
+        times = cells([1e6 * row[who]["s"] / figures["queries"] for who in ("ours", "HNSW")], 1, None)
+        lines.append([level, _peer(row), *ratios, *times])
+    slow = [f"{row['level']} ({_peer(row)})" for row in rows if row["query ratio"] > 1]
+    long = [f"{row['level']} ({_peer(row)})" for row in rows if row["build ratio"] > 0.5]
+    ends = f"Slower to answer than HNSW at: {listed(slow)}. More than half of its time to build at: {listed(long)}."
+    return f"{table(head, lines)}\n\n{ends}"
+
+
+def _peer(row: dict[str, Any]) -> str:
+    return f"{row['HNSW']['M']}, {row['HNSW']['efConstruction']}"
 
 
 def _curves(curves: dict[str, Any]) -> str:

@@ -27,17 +27,22 @@ polyfold reproduce mbm-table2 --fast
 polyfold reproduce all --out results
 ```
 
-What is finished is kept in the folder of the results, so that the same command goes on where it was interrupted. Sets
-are read from the folder that [`POLYFOLD_DATA`](guide/datasets.md) names; one that is not there is told, and the rest
-runs. Sets marked as *regenerated* were made anew by the published recipes."""
+A run writes `<name>.json` with every number, `<name>.md` with the tables beside the paper's, and its figure as
+`.png` and `.svg` into the folder `--out` (`polyfold-reproduce` unless given; `.fast` stands in the names). A paper's
+name runs all of its experiments, `--seed` sets the first seed. What is finished is kept in `cells/` there, so that the
+same command goes on where it was interrupted; `--fresh` computes it again. Other data or another seed want another
+folder.
+
+Sets are read from the folder that [`POLYFOLD_DATA`](guide/datasets.md) names; one that is not there is told, and the
+rest runs. Sets marked as *regenerated* were made anew by the published recipes."""
 
 CLAIMS = """## What the papers claim
 
 Every comparative sentence that could be found, with what was observed; one that speaks of several sets is judged on
-each. "A is ahead of B" holds where our mean over the draws has that sign, however small the difference (its spread
-stands in the tables of the experiment), unless the sentence says *clearly* or names a number; thresholds of other
-sentences stand with what was observed. Where one does not hold, the reason was measured, in the experiment itself or in
-the one named."""
+each. "A is ahead of B" holds where our mean over the draws has that sign, however small the difference (± its standard
+error, where there are several draws; one draw has none), unless the sentence says *clearly* or names a number. Other
+sentences need a threshold, ours, which stands with what was observed as *judged*. Where one does not hold, what was
+measured about it stands there, in the experiment itself or in the one named."""
 
 
 def results(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:

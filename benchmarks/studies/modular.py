@@ -140,7 +140,7 @@ class Given(BaseEstimator):
 
     def transform_modules(self, Z: np.ndarray) -> np.ndarray:
         """Split columns into modules."""
-        return np.ascontiguousarray(Z.reshape(len(Z), self.n_modules, -1).transpose(1, 0, 2))
+        return Z.reshape(len(Z), self.n_modules, -1).transpose(1, 0, 2)
 
 
 def search_figures(X: np.ndarray, Q: np.ndarray) -> dict[str, Any]:

@@ -10,6 +10,7 @@ Design: ``NonRedundantEmbedding(5)`` with its default kernel, every size in a fr
 - ``landmarks``: the largest size as a stream with a budget of half of its rows, and on Dask: 50,000 rows stand for all,
   which are placed block by block; R² and errors as above, beside `landmark_error_`.
 - ``kernels``: plain embeddings by the other graph kernels on the roll.
+- ``million``: 1,000,000 rows of the roll, non-redundant and plain.
 
 ``POLYFOLD_SIZES`` sets the sizes, 60000,125000,250000,500000 unless given. Seconds, processor seconds and the peak of
 the anonymous memory above what was there before; pages of the mapped file are the system's. The exponent is that of
@@ -184,4 +185,15 @@ def kernels(data: Path) -> dict[str, Any]:
     return figures
 
 
-PARTS = {"images": images, "roll": roll, "landmarks": landmarks, "kernels": kernels}
+def million(data: Path) -> dict[str, Any]:
+    """Measure both kinds of embedding on a million rows of the roll."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/X.npy"
+        truth = write_roll(path, 10**6)
+        return {
+            "NonRedundantEmbedding": in_fresh_process(fitted, path, truth),
+            "KernelEmbedding": in_fresh_process(plain, path, truth, "laplacian_eigenmaps"),
+        }
+
+
+PARTS = {"images": images, "roll": roll, "landmarks": landmarks, "kernels": kernels, "million": million}

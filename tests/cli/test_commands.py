@@ -215,7 +215,7 @@ def test_what_is_installed_is_told(call):
 
 ERRORS = [
     ("fit nothing.csv -o m.polyfold", "there is none"),
-    ("fit :iris.polyfold -o m.polyfold", "must be a folder of images or end in"),
+    ("fit :iris.polyfold -o m.polyfold", "must be a folder of images or of parquet files, or end in"),
     ("fit :y.npy -o m.polyfold", "must hold a matrix"),
     ("fit :digits.npz --array q -o m.polyfold", "which array"),
     ("fit :digits.npy -o nowhere/m.polyfold", "a folder that is there"),

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 
 import polyfold as pf
+from polyfold.ensembles._effort import link_effort
 from polyfold.exceptions import GraphWarning, MissingExtraError
 from polyfold.metrics import retrieval_precision
 
@@ -72,6 +73,37 @@ def test_less_recall_costs_less(engine, points):
 def test_less_recall_is_a_narrower_walk(points):
     low, high = (index_of(points, "hnsw", recall=recall) for recall in (0.7, 0.999))
     assert (low.modules_, low.expand_) < (high.modules_, high.expand_)
+
+
+def test_the_less_may_be_missed_the_more_effort_goes_into_links():
+    assert [link_effort(recall) for recall in (0.1, 0.9, 0.95, 0.97, 0.99, 1.0)] == [16, 16, 20, 33, 64, 64]
+
+
+@FAISS
+def test_a_graph_keeps_few_bytes_of_a_point(points):
+    index = index_of(points, "hnsw", recall=0.8)
+    (graph,) = index._search._graphs.values()
+    assert index.modules_ < 8
+    assert graph.rows.nbytes + graph.links.nbytes <= len(points) * (32 + 96)
+
+
+@FAISS
+def test_whole_numbers_are_walked_to_as_well(points, queries):
+    points, queries = np.rint(20 * points).astype(int), np.rint(20 * queries)
+    truth = NearestNeighbors(n_neighbors=10).fit(points).kneighbors(queries)[0][:, -1:]
+    distances, _ = index_of(points, "hnsw").kneighbors(queries)
+    assert np.mean(distances * 8**0.5 <= truth * (1 + 1e-9)) > 0.93
+
+
+@FAISS
+def test_groups_tighter_than_a_byte_can_tell_are_found(queries):
+    # A thousandth of the extent is a quarter of a step.
+    centres = np.random.RandomState(0).standard_normal((40, 32))
+    points = np.repeat(centres, 50, axis=0) + 1e-3 * cloud(2000)
+    near = centres[:, None] + 1e-3 * queries.reshape(40, 10, 32)
+    truth = NearestNeighbors(n_neighbors=10).fit(points).kneighbors(near.reshape(-1, 32), return_distance=False)
+    index = index_of(points, "hnsw")
+    assert retrieval_precision(index.kneighbors(near.reshape(-1, 32), return_distance=False), truth) > 0.93
 
 
 @FAISS

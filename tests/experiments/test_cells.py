@@ -91,3 +91,13 @@ def test_cells_are_chosen_by_function_and_parameters(run):
 def test_what_json_cannot_hold_is_none():
     assert portable({"a": float("inf"), "b": (1, 2.0)}) == {"a": None, "b": [1, 2.0]}
     assert key_of({"b": 1, "a": (2,)}) == '{"a": [2], "b": 1}'
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}"])
+def test_damaged_cells_are_named(run, tmp_path, content):
+    run().cells(grid(square, x=2, seed=0))
+    (path,) = (tmp_path / "cells").glob("*.json")
+    path.write_text(content)
+    with pytest.raises(ValueError, match=f"damaged .*{path.name}; remove it"):
+        run().cells(grid(square, x=2, seed=0))
+    assert path.read_text() == content

@@ -82,3 +82,14 @@ def test_a_second_run_computes_nothing_and_says_the_same(data, tmp_path, monkeyp
     said = []
     assert reproduce(["mbm-figure1"], size="tiny", data=data, out=tmp_path, show=said.append) == first
     assert "**does not hold**" in said[0]
+
+
+def test_a_folder_that_is_a_file_is_refused_before_anything_is_computed(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(ValueError, match="out must be a folder, got the file .*taken"):
+        reproduce(["mae-figure3"], size="tiny", out=tmp_path / "taken", show=None)
+
+
+def test_a_seed_out_of_range_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"seed must be from 0 to .*, got -1"):
+        reproduce(["mbm-figure1"], seed=-1, out=tmp_path, show=None)

@@ -18,17 +18,21 @@ from polyfold.exceptions import GraphWarning
 SAMPLE = 128
 # Candidates, or points in view, in multiples of the neighbours wanted.
 MULTIPLES = (1, 1.2, 1.4, 1.6, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16)
-WIDER = (*MULTIPLES, 24, 32, 64, 128)
-# A graph is built on the fewest modules whose so many times k nearest hold the k nearest of all modules.
-GRAPH_MULTIPLE = 4
+WIDER = tuple(sorted({*MULTIPLES, 1.8, 2.2, 2.8, 3.5, 4.5, 24, 32, 64, 128}))
+# A graph is built on the fewest modules whose so many times k nearest hold the k nearest of all modules, as far as so
+# many times k points around tell: farther ones, which few modules may take for near, are not asked.
+GRAPH_MULTIPLE = 1.75
+AROUND = 10
 # Reading a candidate's row costs what so many columns cost that are scanned in order.
 _GATHER = 10
-# Share of true neighbours that the walk may miss by their first modules, if they are the last in view.
-_MISSED = 0.1
+# Points in view when the links of one are chosen, at least and at most.
+LINK_EFFORTS = (16, 64)
+# Share of true neighbours that are nearer than what is told apart.
+_NEARER = 0.1
 
 # Indices (n, c) of the candidates that so many modules, scanned as one, find for sample points.
 Scan = Callable[[NDArray, int, int], NDArray]
-# Indices (n, k) that a walk finds for sample points with so many in view.
+# Indices (n, c) of the c points in view when a walk to sample points ends.
 Walk = Callable[[NDArray, int], NDArray]
 
 
@@ -40,47 +44,61 @@ class Effort:
     expand: int
     recall: float
     error: float
-    factor: float = 1.0
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Training points (s,) with their true neighbours (s, k) by all modules, and what is to be found (n, M, H)."""
+    """Training points (s,), the nearest around each (s, c) by all modules, and what is to be found (n, M, H).
+
+    The first `n_neighbors` of those around are the true neighbours.
+    """
 
     modules: NDArray
     points: NDArray
-    truth: NDArray
+    around: NDArray
+    n_neighbors: int
 
     @classmethod
-    def of(cls, modules: NDArray, k: int, scan: Scan) -> "Sample":
-        """Take points at even distances in the order of the rows, which may be sorted."""
+    def of(cls, modules: NDArray, k: int, scan: Scan, *, around: int = 1) -> "Sample":
+        """Take points at even distances in the order of the rows, which may be sorted, and `around` times k others."""
         n, M, _ = modules.shape
         points = np.unique(np.linspace(0, n - 1, min(n, 2 * SAMPLE)).astype(np.intp))
-        found = cls(modules, points, scan(points, M, k))
-        return cls(modules, points, found._ranked(found.truth)[1])
+        count = min(n - 1, around * k)
+        found = cls(modules, points, scan(points, M, count), k)
+        return cls(modules, points, found._ranked(found.around, count)[1], k)
 
     @property
-    def n_neighbors(self) -> int:
-        """Number of true neighbours of each point."""
-        return self.truth.shape[1]
+    def truth(self) -> NDArray:
+        """True neighbours, (s, k)."""
+        return self.around[:, : self.n_neighbors]
 
     def halves(self) -> tuple["Sample", "Sample"]:
         """Return those that choose, and those that judge; single points do both."""
         if len(self.points) < 2:
             return self, self
-        first, second = (Sample(self.modules, self.points[i::2], self.truth[i::2]) for i in range(2))
+        first, second = (Sample(self.modules, self.points[i::2], self.around[i::2], self.n_neighbors) for i in range(2))
         return first, second
 
     def recall(self, candidates: NDArray) -> tuple[float, float]:
         """Return the mean share of neighbours that are no farther than the true ones, and its standard error."""
-        farthest = self._ranked(self.truth)[0][:, -1:]
+        k = self.n_neighbors
+        farthest = self._ranked(self.truth, k)[0][:, -1:]
         # Copies of a point are as good as the point; in double precision nothing else is that near.
-        shares = (self._ranked(candidates)[0] <= farthest * (1 + 1e-9)).mean(axis=1)
+        shares = (self._ranked(candidates, k)[0] <= farthest * (1 + 1e-9)).mean(axis=1)
         return float(shares.mean()), float(shares.std() / max(1, len(shares) - 1) ** 0.5)
 
-    def _ranked(self, candidates: NDArray) -> tuple[NDArray, NDArray]:
+    def by_module(self, others: NDArray) -> NDArray:
+        """Squared distances of every point from others (s, c) in every module: (s, c, M)."""
+        return np.stack(
+            [
+                ((self.modules[row].astype(np.float64) - self.modules[point]) ** 2).sum(axis=2)
+                for point, row in zip(self.points, others, strict=True)
+            ]
+        )
+
+    def _ranked(self, candidates: NDArray, k: int) -> tuple[NDArray, NDArray]:
         every = np.arange(self.modules.shape[1])
-        return rerank(self.modules[self.points], self.modules, every, candidates, self.truth.shape[1], self.points)
+        return rerank(self.modules[self.points], self.modules, every, candidates, k, self.points)
 
 
 def scan_effort(sample: Sample, wanted: float, scan: Scan) -> Effort:
@@ -107,32 +125,39 @@ def _enough(sample: Sample, wanted: float, found: NDArray) -> Iterator[int]:
             yield count
 
 
-def graph_modules(sample: Sample, wanted: float, scan: Scan) -> int:
+def graph_modules(sample: Sample, wanted: float) -> int:
     """Return the fewest modules on which a graph is good enough to be walked."""
-    n, M, _ = sample.modules.shape
-    count = min(n - 1, GRAPH_MULTIPLE * sample.n_neighbors)
     chooser = sample.halves()[0]
-    return next((g for g in range(1, M) if chooser.recall(scan(chooser.points, g, count))[0] >= wanted), M)
+    (s, c), k, M = chooser.around.shape, sample.n_neighbors, sample.modules.shape[1]
+    count = min(c, round(GRAPH_MULTIPLE * k))
+    first = chooser.by_module(chooser.around).cumsum(axis=2)
+    for g in range(1, M):
+        nearest = np.argpartition(first[..., g - 1], count - 1, axis=1)[:, :count]
+        if np.count_nonzero(nearest < k) >= wanted * s * k:
+            return g
+    return M
 
 
-def walk_factor(sample: Sample, g: int) -> float:
-    """Return how many times the squared distance in the first g modules that in all of them nearly always is."""
-    squared = (sample.modules[sample.truth].astype(np.float64) - sample.modules[sample.points, None]) ** 2
-    by_module = squared.sum(axis=3)
-    first, every = by_module[..., :g].sum(axis=2), by_module.sum(axis=2)
-    shares = first[every > 0] / every[every > 0]
-    largest = np.quantile(shares, 1 - _MISSED) if len(shares) else 1.0
-    return float(1 / largest) if largest > 0 else 1.0
+def link_effort(wanted: float) -> int:
+    """Return the points in view when links are chosen: e for a recall of 1 - 1/e, within bounds."""
+    least, most = LINK_EFFORTS
+    return most if wanted >= 1 - 1 / most else max(least, round(1 / (1 - wanted)))
 
 
-def walk_effort(sample: Sample, g: int, factor: float, wanted: float, walk: Walk) -> Effort | None:
+def detail(sample: Sample) -> float:
+    """Return the difference in one column, root mean square, that nearly all neighbours have; copies have none."""
+    differences = np.sqrt(sample.by_module(sample.truth).sum(axis=2) / sample.modules[0].size)
+    return float(np.quantile(differences[differences > 0], _NEARER)) if differences.any() else 0.0
+
+
+def walk_effort(sample: Sample, g: int, wanted: float, walk: Walk) -> Effort | None:
     """Return the narrowest walk whose recall is surely the wanted one, if there is one; `walk` takes its width."""
     chooser, judge = sample.halves()
     reached = 0.0
     for beam in _counts(sample.n_neighbors, WIDER, len(sample.modules)):
         reached, error = chooser.recall(walk(chooser.points, beam))
         if reached - error >= wanted:
-            return Effort(g, beam, *judge.recall(walk(judge.points, beam)), factor)
+            return Effort(g, beam, *judge.recall(walk(judge.points, beam)))
     warnings.warn(
         f"recall={wanted:g} is not reached by the graph, which finds {reached:.3f} of the neighbours at best (many "
         "copies cut it); modules are scanned instead. Drop copies, or pass engine='faiss'.",

@@ -8,14 +8,25 @@ from numpy.typing import NDArray
 
 from polyfold._linalg import row_blocks
 from polyfold._validation import check_count
-from polyfold.ensembles._effort import Effort, Sample, graph_modules, scan_effort, walk_effort, walk_factor
+from polyfold.ensembles._effort import (
+    AROUND,
+    Effort,
+    Sample,
+    detail,
+    graph_modules,
+    link_effort,
+    scan_effort,
+    walk_effort,
+)
 from polyfold.ensembles._rerank import paired, rerank, within
-from polyfold.neighbors import Links, Search, make_search
+from polyfold.neighbors import Links, Search, make_search, nearest_rows
 
 # Names of the public parameter, and what scans modules then.
 ENGINES = {"sklearn": "exact", "faiss": "flat", "hnsw": "flat"}
 # Fewer points than these are scanned as quickly as walked to, and exactly.
 FEW = 1000
+# Candidates beyond those asked for: a point itself, and what single precision may have put in another order.
+_SPARE = 5
 # Modules to search: all, the first so many as one, or those that are named.
 Modules = int | Sequence[int] | None
 
@@ -34,6 +45,7 @@ class ModuleSearch:
         self.engine = engine
         self.effort: Effort | None = None
         self.n_tuned = 0
+        self._linking: dict[str, Any] = {}  # how graphs are built
         self._is_cut = False  # a graph that does not lead everywhere
         self._scans: dict[tuple[int, ...], Search] = {}
         self._graphs: dict[int, Links] = {}
@@ -49,22 +61,17 @@ class ModuleSearch:
         if k == 0 or (self.engine == "hnsw" and not self._is_walked()):
             self.effort, self.n_tuned = Effort(M, 1, 1.0, 0.0), 1
             return self.effort
-        sample = Sample.of(self.modules, k, self._scan_sample)
-        effort = self._tune_walk(sample, recall) if self.engine == "hnsw" else None
-        effort = effort or scan_effort(sample, recall, self._scan_sample)
+        effort = self._tune_walk(k, recall) if self.engine == "hnsw" else None
+        effort = effort or scan_effort(Sample.of(self.modules, k, self._scan_sample), recall, self._scan_sample)
         # What only the choice has needed.
         self._scans = {}
         self.effort, self.n_tuned = effort, k
         return effort
 
-    def _tune_walk(self, sample: Sample, recall: float) -> Effort | None:
-        g = graph_modules(sample, recall, self._scan_sample)
-        factor = walk_factor(sample, g)
-
-        def walk(points: NDArray, beam: int) -> NDArray:
-            return self._walk(points, sample.n_neighbors, g, beam, factor)
-
-        effort = walk_effort(sample, g, factor, recall, walk)
+    def _tune_walk(self, k: int, recall: float) -> Effort | None:
+        sample = Sample.of(self.modules, k, self._nearest, around=AROUND)
+        g, self._linking = graph_modules(sample, recall), {"detail": detail(sample), "effort": link_effort(recall)}
+        effort = walk_effort(sample, g, recall, lambda points, beam: self._walk(points, g, beam))
         self._is_cut = effort is None
         return effort
 
@@ -139,18 +146,29 @@ class ModuleSearch:
         own[~own.any(axis=1), -1] = True
         return found[~(own & (np.cumsum(own, axis=1) == 1))].reshape(len(points), -1)
 
-    def _walk_queries(self, Q: NDArray, k: int, g: int, beam: int, own: NDArray | None) -> NDArray:
-        factor = self.effort.factor if self.effort is not None and self.effort.modules == g else 1.0
-        return self._graph(g).query(_flat(Q), k, beam=beam, factor=factor, begins=own, hidden=own)
+    def _nearest(self, points: NDArray, g: int, count: int) -> NDArray:
+        """Return the same, and some more, by one pass over the modules that needs no copy of them."""
+        first = self._first(self.modules, g)
+        found = nearest_rows(first[points], first, min(len(first), count + _SPARE))
+        return found if found.min() >= 0 else self._scan_sample(points, g, count)
 
-    def _walk(self, points: NDArray, k: int, g: int, beam: int, factor: float) -> NDArray:
+    def _walk_queries(self, Q: NDArray, k: int, g: int, beam: int, own: NDArray | None) -> NDArray:
+        return self._graph(g).query(self._first(Q, g), max(k, beam), begins=own, hidden=own)
+
+    def _walk(self, points: NDArray, g: int, beam: int) -> NDArray:
         """Walk to training points as if they were new."""
-        return self._graph(g).query(_flat(self.modules[points]), k, beam=beam, factor=factor, hidden=points)
+        return self._graph(g).query(self._first(self.modules[points], g), beam, hidden=points)
 
     def _graph(self, g: int) -> Links:
         if g not in self._graphs:
-            self._graphs[g] = Links(_flat(self.modules), g * self.modules.shape[2])
+            self._graphs[g] = Links(self._first(self.modules, g), **self._linking)
         return self._graphs[g]
+
+    @staticmethod
+    def _first(modules: NDArray, g: int) -> NDArray:
+        """Return the first of modules (n, M, H) side by side: (n, g H), a view where they are single or double."""
+        first = modules.reshape(len(modules), -1)[:, : g * modules.shape[2]]
+        return first if first.dtype in (np.float32, np.float64) else first.astype(np.float64)
 
 
 def plan(modules: Modules, M: int, tuned: int | None) -> tuple[Any, NDArray]:
@@ -163,11 +181,6 @@ def plan(modules: Modules, M: int, tuned: int | None) -> tuple[Any, NDArray]:
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"modules must name at least one module and none twice, got {list(modules)!r}.")
     return [(m,) for m in chosen], np.array(chosen)
-
-
-def _flat(modules: NDArray) -> NDArray:
-    """Modules (n, M, H) side by side, (n, M H)."""
-    return modules.reshape(len(modules), -1)
 
 
 def _columns(modules: NDArray, group: tuple[int, ...]) -> NDArray:

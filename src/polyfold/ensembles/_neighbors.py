@@ -29,7 +29,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     By default every module gives its own nearest neighbours, and of their union those are kept that are nearest
     on average over the modules [Reeve2018]_. With `modules` and `expand`, or a wanted `recall`, only some modules are
     scanned and give more candidates each: near the precision of a search in all dimensions at a fraction of its cost,
-    and without any index to build. ``engine="hnsw"`` builds one, on the first modules, and walks it.
+    and without any index to build. ``engine="hnsw"`` builds one, on the first modules, and walks it to the candidates.
 
     Fitted to a Dask array or data frame while a ``distributed.Client`` is there, it keeps its rows on the workers, in
     shards, which are searched side by side. A worker that is lost, or answers late, costs its part and not the answer:
@@ -45,12 +45,12 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     n_neighbors : int, default=10
     engine : {"auto", "sklearn", "faiss", "hnsw"}, default="auto"
         What searches modules. The first three scan: FAISS where it is installed, else scikit-learn. "hnsw" walks a
-        graph that FAISS builds, in one thread, on the first modules; every point on the way is judged by all modules.
-        Fewer than 1000 points are scanned.
+        graph on the first modules, built in one thread; the points in view at the end are ranked by all modules. Fewer
+        than 1000 points are scanned, by FAISS.
     recall : float in (0, 1], default=None
         The share of the `n_neighbors` nearest over all modules that is to be found. Modules, candidates and the width
-        of the walk are then chosen on a sample of the training points. None keeps to the paper's rule, and means 0.95
-        for "hnsw".
+        of the walk are then chosen on a sample of the training points; a graph is built with the more effort, the less
+        may be missed. None keeps to the paper's rule, and means 0.95 for "hnsw".
     mode : {"distance", "connectivity"}, default="distance"
         What `transform` gives: distances, each training point itself on top of its `n_neighbors`, or ones.
     deadline : float, default=None
@@ -78,7 +78,8 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     Notes
     -----
-    A graph of n points takes 128 n bytes, and a copy of the modules in single precision 4 M H n.
+    A graph of n points takes 96 n bytes, and its copy of the first g modules g H n, or four times as many where bytes
+    cannot tell neighbours apart.
 
     On a cluster every shard is kept once, and made again from the rows where its worker is lost; with all of them the
     neighbours are those of one machine. Rows of which some modules are missing are ranked by the others.

@@ -5,8 +5,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from polyfold._running import in_blocks, threaded
+from polyfold.neighbors import ask_for_row
 
 _FAST = {"reassoc", "contract", "nsz"}
+# Candidates that are asked of memory before they are needed.
+_AHEAD = 2
 # Queries that one thread takes at a time.
 _BLOCK = 512
 
@@ -99,10 +102,13 @@ def _pair_up(Q, Z, modules, queries, rows, out):  # pragma: no cover - compiled
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def _keep_nearest(Q, Z, modules, candidates, hidden, distances, indices):  # pragma: no cover - compiled
     """Insert the candidates of every query into its list, by distance, then index; each once."""
-    k = distances.shape[1]
+    k, count = distances.shape[1], candidates.shape[1]
     for i in range(len(Q)):
         size = 0
-        for row in candidates[i]:
+        for j in range(count):
+            row = candidates[i, j]
+            if j + _AHEAD < count and 0 <= candidates[i, j + _AHEAD] < len(Z):
+                ask_for_row(Z, candidates[i, j + _AHEAD])
             if not 0 <= row < len(Z) or row == hidden[i]:
                 continue
             limit = distances[i, k - 1] if size == k else np.inf

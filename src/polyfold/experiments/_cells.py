@@ -144,7 +144,15 @@ class CellStore:
 
     def _read(self, name: str) -> dict[str, Any]:
         path = self._path(name)  # read anew each time: another run may have written
-        return json.loads(path.read_text()) if path.exists() else {"contexts": {}, "cells": {}}
+        if not path.exists():
+            return {"contexts": {}, "cells": {}}
+        try:
+            content = json.loads(path.read_text())
+        except ValueError:
+            content = None
+        if not isinstance(content, dict) or not {"contexts", "cells"} <= content.keys():
+            raise ValueError(f"out must hold cells that can be read, got a damaged {path}; remove it, or pass another.")
+        return content
 
 
 def name_of(function: Function) -> str:

@@ -70,16 +70,16 @@ def table1(run: Run) -> Report:
     ]  # fmt: skip
     found = run.cells(tasks, lambda p: p["rows"] * (10 if p["solver"] == "sgd" else 1))
     tables, claims = [], []
-    for title, number, printed in (
-        ("Loss, in units of its own", "loss", PRINTED_LOSS),
-        ("Convergence time, s", "s until within 1 %", PRINTED_SECONDS),
+    for title, number, printed, digits in (
+        ("Loss, in units of its own", "loss", PRINTED_LOSS, 1),
+        ("Convergence time, s", "s until within 1 %", PRINTED_SECONDS, 3),
     ):
         entries = [
             entry(name, label, ours=found.values(number, set=name, solver=SOLVERS[label]), paper=paper)
             for name, numbers in printed.items()
             for label, paper in zip(SOLVERS, numbers, strict=True)
         ]
-        tables.append(Table(title, entries, digits=1))
+        tables.append(Table(title, entries, digits=digits))
     for name in PRINTED_LOSS:
         claims += solver_claims(found.where(set=name), name)
     return Report(tables, [_loss_panel(found.where(set=name), name) for name in run["sets"]], claims)
@@ -155,7 +155,7 @@ def table3(run: Run) -> Report:
     others = found.of(scores).where(components=WIDE[1])
     tables, claims = [], []
     for k, (score, printed) in enumerate(PRINTED.items()):
-        entries, kind = [], ("retrieval", "classification")[k]
+        entries, chosen, kind = [], [], ("retrieval", "classification")[k]
         for name, numbers in printed.items():
             here = measured.where(set=name)
             alone, ours = (of_method(here, method, score) for method in ("Monolithic", "MBM"))
@@ -165,13 +165,13 @@ def table3(run: Run) -> Report:
                 entry(name, "Monolithic", ours=alone, paper=numbers[-1]),
                 entry(name, "MBM, difference", ours=gain, paper=PRINTED_DIFFERENCE[score][name]),
                 entry(name, "speed, times", ours=speed, paper=PRINTED_SPEED[name][k]),
-                entry(name, "λ", ours=list(best_diversities(here, score).values())[:1],
-                      paper=PRINTED_DIVERSITY[name][k]),
-            ]  # fmt: skip
+            ]
+            best = list(best_diversities(here, score).values())[:1]
+            chosen.append(entry(name, "λ", ours=best, paper=PRINTED_DIVERSITY[name][k]))
             there = of_method(others.where(set=name), "MBM", score)
             why = f"{WIDE[0]} modules of {WIDE[1]} dimensions have {np.mean(there):.1f}" if there else ""
             claims += against_one(name, score, ours, alone, speed, shares, why)
-        tables.append(Table(f"{kind}: {score}", entries, digits=2))
+        tables += [Table(f"{kind}: {score}", entries, digits=2), Table(f"{kind}: λ", chosen, digits=3)]
     return Report(tables, claims=claims)
 
 

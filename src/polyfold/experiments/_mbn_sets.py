@@ -236,7 +236,9 @@ def _claims(name: str, here: dict[str, list[float]], printed: tuple[Any, ...], w
             f"MBN is slightly behind PCA + k-means on {name}" if behind else f"MBN beats PCA + k-means on {name}"
         )
         pair = (here[PCA_], here[MBN]) if behind else (here[MBN], here[PCA_])
-        return [ahead(statement, *pair, source=source)]
+        both = zip((PCA_, MBN), printed[1:], strict=True)
+        shown = (f"{m} {np.mean(here[m] or [np.nan]):.1f} where {paper} is printed" for m, paper in both)
+        return [ahead(statement, *pair, source=source, why=f"Another selection of stories: {', '.join(shown)}")]
     if name == ISOLET:
         return [_tied(here, source), _beats(here, PCA_, name, source)]
     return [_beats(here, rival, name, source) for rival in (K_MEANS, PCA_)]

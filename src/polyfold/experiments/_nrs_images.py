@@ -74,7 +74,12 @@ def _head_claims(name: str, here: dict[str, Cells]) -> list[Claim]:
     plain, ours = (here[method][0].numbers for method in BOTH)
     follows = [f"{value:.2f}" for value in ours["rank correlation"][2:]]
     return [
-        observed(statements[0], plain["news"] < NEWS, f"news {plain['news']:.2f}", source="Fig. 6 (a), (c)"),
+        observed(
+            statements[0],
+            plain["news"] < NEWS,
+            f"news {plain['news']:.2f} (judged: below {NEWS:g})",
+            source="Fig. 6 (a), (c)",
+        ),
         observed(
             statements[1],
             ours["rank correlation"][3] > 0.6 > ours["rank correlation"][2],
@@ -135,7 +140,7 @@ def _patch_claims(image: str, here: dict[str, Any]) -> list[Claim]:
         observed(
             f"the second plain coordinate is a function of the first ({image})",
             here[PLAIN]["news"][1] < NEWS,
-            f"news {here[PLAIN]['news'][1]:.2f}; {both[PLAIN]}",
+            f"news {here[PLAIN]['news'][1]:.2f} (judged: below {NEWS:g}); {both[PLAIN]}",
             source="Fig. 7",
         ),
         observed(

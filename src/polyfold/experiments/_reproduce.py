@@ -54,7 +54,9 @@ def reproduce(
     -------
     results : list of dict
     """
-    wanted, store = chosen(names), CellStore(Path(out), context(), fresh=fresh)
+    wanted, store = chosen(names), CellStore(_folder(out), context(), fresh=fresh)
+    if not 0 <= seed < 2**32 - 100:
+        raise ValueError(f"seed must be from 0 to 2**32 - 101, got {seed}; seeds of further draws are added to it.")
     folder = None if data is None else Path(data)
     results = []
     with job("reproduce", displays(show is not None)):
@@ -67,6 +69,15 @@ def reproduce(
             if show is not None:
                 show(as_markdown(results[-1]) + "".join(f"\n{path}" for path in written) + "\n")
     return results
+
+
+def _folder(out: str | os.PathLike[str]) -> Path:
+    """Make the folder of the results, before anything is computed for it."""
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise ValueError(f"out must be a folder, got the file {error.filename}; pass another.") from error
+    return Path(out)
 
 
 def _result(experiment: Experiment, run: Run, size: str) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from polyfold.sources._source import Source
 
 # Rows that are checked at a time where nothing else is done with them.
 BLOCK = 4096
-# Rows of columns that are turned into rows at a time.
-STRIP = 512
+# Rows and columns that are turned at a time: a line of the cache is as wide as 16 numbers in single precision.
+TILE = (512, 16)
 
 
 class ArraySource(Source):
@@ -123,11 +123,13 @@ class ParquetSource(Source):
             if len(values) != batch.num_rows * self.n_features:
                 raise ValueError(f"X must have a list in every row, got empty ones in column {self._columns[0]!r}.")
             return as_block(values.reshape(batch.num_rows, self.n_features), self.dtype)
-        columns = np.stack([column.to_numpy(zero_copy_only=False) for column in batch.columns], dtype=self.dtype)
-        out = np.empty(columns.shape[::-1], dtype=self.dtype)
-        # A strip at a time: written column by column, every line of the cache would be fetched anew for each of them.
-        for start in range(0, len(out), STRIP):
-            out[start : start + STRIP] = columns[:, start : start + STRIP].T
+        columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        out = np.empty((batch.num_rows, self.n_features), dtype=self.dtype)
+        # A tile at a time: written column by column, every line of the cache would be fetched anew for each of them.
+        for first in range(0, self.n_features, TILE[1]):
+            some = np.stack(columns[first : first + TILE[1]], dtype=self.dtype)
+            for start in range(0, len(out), TILE[0]):
+                out[start : start + TILE[0], first : first + TILE[1]] = some[:, start : start + TILE[0]].T
         return out
 
     def _type_of(self, types: list[Any]) -> np.dtype:
