@@ -305,8 +305,8 @@ def test_a_process_is_silent_in_a_pipe_and_answers_with_exit_codes(shared, tmp_p
 
 
 def test_ctrl_c_in_a_process_leaves_no_file(tmp_path):
-    np.save(tmp_path / "large.npy", np.random.RandomState(0).standard_normal((3000, 20)))
-    options = ["--set", "solver=sgd", "--set", "max_iter=1000000", "--set", "tol=0.0"]
+    np.save(tmp_path / "large.npy", np.random.RandomState(0).standard_normal((100_000, 20)))  # minutes of work
+    options = ["--model", "MultilayerBootstrapNetwork", "--set", "n_clusterings=400"]
     # A test that runs in the background would pass on that interrupts are ignored.
     heed = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
     running = process("fit", tmp_path / "large.npy", *options, "-o", tmp_path / "m.polyfold", **heed)
