@@ -1,10 +1,12 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, pairwise_distances
 from sklearn.model_selection import cross_val_score
@@ -147,6 +149,16 @@ def test_a_number_that_is_a_guess_is_called_one():
     with pytest.warns(GuessWarning, match=r"n_clusters='auto' found \d+ clusters, but this is a guess"):
         clustering = BootstrapClustering(random_state=0).fit(X)
     assert clustering.n_clusters_ in clustering.n_clusters_scores_
+
+
+def test_groups_that_split_again_are_a_guess_and_clear_ones_are_not():
+    with pytest.warns(GuessWarning, match="most of what one more would say"):
+        BootstrapClustering(random_state=0).fit(load_iris().data)
+    for seed in range(3):
+        X, _ = make_blobs(600, n_features=5, centers=2 + seed, cluster_std=0.5, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", GuessWarning)
+            assert BootstrapClustering(random_state=0).fit(X).n_clusters_ == 2 + seed
 
 
 def test_noise_is_what_shares_least_and_none_by_default():

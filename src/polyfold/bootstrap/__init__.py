@@ -12,7 +12,7 @@ from polyfold.bootstrap._matching import shared_centers
 from polyfold.bootstrap._membership import Membership, fit_membership
 from polyfold.bootstrap._nearest import nearest_by_codes
 from polyfold.bootstrap._network import Network, fit_network
-from polyfold.bootstrap._number import most_reproduced, number_scores
+from polyfold.bootstrap._number import most_reproduced, number_scores, splits_again
 from polyfold.bootstrap._output import Output, fit_output
 from polyfold.bootstrap._stacks import fit_stacks
 
@@ -49,5 +49,6 @@ __all__ = [
     "number_scores",
     "sample_rows",
     "shared_centers",
+    "splits_again",
     "stored_seed",
 ]

@@ -10,7 +10,7 @@ only if nearly all that it adds comes again.
 Numbers are compared in the layers that suit them, those with a few centres per group.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
@@ -28,6 +28,8 @@ SIMPLER = 0.95
 # Below this agreement, or with a rival this close, a number is a guess.
 SURE, RIVAL = 0.95, 0.9
 PENALTY = 2.0
+# A number is a guess, too, if the halves share more of what one more group says than this.
+MOST = 0.5
 
 
 def number_scores(
@@ -50,14 +52,8 @@ def number_scores(
             judged[level].append(number)
 
     def judge(level: int) -> list[tuple[float, float]]:
-        most = n_directions(max(judged[level]))
-        parts = [np.ascontiguousarray(half[:, rows]) for half in halves(codes[level])]
-        cuts = [fit_cut(part, sizes[level], most, seed=seed) for part in parts]
-        found = []
-        for number in judged[level]:
-            left, right = (group(cut, part, number, seed=seed) for cut, part in zip(cuts, parts, strict=True))
-            found.append((reproduced(left, right), agree(left, right)))
-        return found
+        found = _found_twice(codes[level][:, rows], sizes[level], judged[level], seed)
+        return [(reproduced(left, right), agree(left, right)) for left, right in found]
 
     levels = [level for level in judged if judged[level]]
     scores: dict[int, tuple[float, float]] = {}
@@ -76,6 +72,19 @@ def most_reproduced(scores: dict[int, tuple[float, float]]) -> tuple[int, bool]:
     return number, agreement >= SURE and max(rivals, default=0.0) < RIVAL * best
 
 
+def splits_again(codes: Sequence[np.ndarray], sizes: Sequence[int], number: int, *, seed: int) -> bool:
+    """Whether both halves of a network find most of what one more group says, in a layer that suits it."""
+    rows = sample_rows(codes[0].shape[1], SAMPLE, seed)
+
+    def share(level: int) -> float:
+        pairs = _found_twice(codes[level][:, rows], sizes[level], [number, number + 1], seed)
+        (shared, said), (shared_then, said_then) = (_information(left, right) for left, right in pairs)
+        added = said_then - said
+        return (shared_then - shared) / added if added > 0 else 0.0
+
+    return max(threaded(share, _suitable(sizes, number + 1))) > MOST
+
+
 def reproduced(left: np.ndarray, right: np.ndarray) -> float:
     """Bits that two partitions share beyond chance, less twice those that they do not.
 
@@ -86,12 +95,27 @@ def reproduced(left: np.ndarray, right: np.ndarray) -> float:
     >>> round(reproduced(labels, 1 - labels), 3)
     1.0
     """
-    table = contingency_matrix(left, right)
-    n = len(left)
-    joint, a, b = (_entropy(part / n) for part in (table.ravel(), table.sum(axis=1), table.sum(axis=0)))
-    shared = a + b - joint
-    chance = expected_mutual_information(table, n) / np.log(2.0)
-    return float(shared - chance - PENALTY * (a + b - 2.0 * shared))
+    shared, said = _information(left, right)
+    chance = expected_mutual_information(contingency_matrix(left, right), len(left)) / np.log(2.0)
+    return float(shared - chance - PENALTY * 2.0 * (said - shared))
+
+
+def _found_twice(
+    codes: np.ndarray, n_centers: int, numbers: Sequence[int], seed: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the groups that the two halves of a layer's clusterings find, for each of some numbers of them."""
+    parts = [np.ascontiguousarray(half) for half in halves(codes)]
+    cuts = [fit_cut(part, n_centers, n_directions(max(numbers)), seed=seed) for part in parts]
+    for number in numbers:
+        left, right = (group(cut, part, number, seed=seed) for cut, part in zip(cuts, parts, strict=True))
+        yield left, right
+
+
+def _information(left: np.ndarray, right: np.ndarray) -> tuple[float, float]:
+    """Bits that two partitions share, and that each of them says, on the mean."""
+    table = contingency_matrix(left, right) / len(left)
+    joint, a, b = (_entropy(part) for part in (table.ravel(), table.sum(axis=1), table.sum(axis=0)))
+    return a + b - joint, (a + b) / 2.0
 
 
 def _entropy(shares: np.ndarray) -> float:

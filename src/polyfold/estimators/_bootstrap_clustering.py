@@ -26,6 +26,7 @@ from polyfold.bootstrap import (
     n_directions,
     number_scores,
     sample_rows,
+    splits_again,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
 from polyfold.estimators._bootstrap_border import Placing
@@ -257,12 +258,14 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         numbers = [number for number in NUMBERS if number * FEWEST_MEMBERS <= n_rows] or [2]
         self.n_clusters_scores_ = number_scores(network.codes, network.sizes, numbers, seed=seed)
         number, sure = most_reproduced(self.n_clusters_scores_)
-        if not sure:
+        large = (number + 1) * FEWEST_MEMBERS <= n_rows
+        if not sure or (large and splits_again(network.codes, network.sizes, number, seed=seed)):
             agreement = self.n_clusters_scores_[number][1]
+            doubt = "and on most of what one more would say" if sure else "or other numbers do nearly as well"
             warnings.warn(
                 f"n_clusters='auto' found {number} clusters, but this is a guess: two halves of the network agree to "
-                f"{agreement:.2f} (adjusted Rand index), or other numbers do nearly as well; look at "
-                "n_clusters_scores_, or pass the number that you need.",
+                f"{agreement:.2f} (adjusted Rand index), {doubt}; look at n_clusters_scores_, or pass the number that "
+                "you need.",
                 GuessWarning,
                 stacklevel=outside(),
             )
