@@ -54,7 +54,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         installed.
     layer : int or "auto", default="auto"
         Layer of the network whose codes count; "auto" counts those of all layers.
-    input_share : float, default=0.65
+    input_share : float, default=0.85
         Share of the neighbours in the input itself, beside those of the network, in "umap" and "tsne": 0 takes the
         network's alone. Some of them keep neighbours where they were.
     random_state : int, RandomState or None, default=None
@@ -95,7 +95,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         network: Any = None,
         layout: str = "auto",
         layer: Any = "auto",
-        input_share: float = 0.65,
+        input_share: float = 0.85,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
