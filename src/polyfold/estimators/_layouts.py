@@ -30,7 +30,9 @@ TSNE_POINTS = 20_000
 TREE_POINTS = 3000
 # Width of the grid's cells, in units of the map: twice openTSNE's, half of its time, the same neighbours to 0.2 %.
 CELL = 2
-EARLY, LATE, CHUNK = 250, 500, 50
+# Steps of t-SNE, half of what openTSNE takes: the start is a map already. Few points need more of them, and can pay.
+EARLY, LATE, CHUNK = 100, 250, 50
+FEW_POINTS, LATE_FEW = 1000, 400
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ def tsne_layout(graphs: Sequence[Lists], start: NDArray, *, perplexity: float, s
         random_state=seed,
         n_jobs=1,  # several threads add up in another order
     )
-    for done in track(range(0, EARLY + LATE, CHUNK), "t-SNE, steps of 50"):
+    steps = EARLY + (LATE_FEW if len(start) <= FEW_POINTS else LATE)
+    for done in track(range(0, steps, CHUNK), "t-SNE, steps of 50"):
         exaggeration = 12 if done < EARLY else 1
         Z.optimize(CHUNK, inplace=True, exaggeration=exaggeration, learning_rate="auto", momentum=0.8, n_jobs=1)
     return np.array(Z, dtype=np.float64)
