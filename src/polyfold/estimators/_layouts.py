@@ -30,9 +30,9 @@ TSNE_POINTS = 20_000
 TREE_POINTS = 3000
 # Width of the grid's cells, in units of the map: twice openTSNE's, half of its time, the same neighbours to 0.2 %.
 CELL = 2
-# Steps of t-SNE, half of what openTSNE takes: the start is a map already. Few points need more of them, and can pay.
-EARLY, LATE, CHUNK = 100, 250, 50
-FEW_POINTS, LATE_FEW = 1000, 400
+# Steps of t-SNE; late ones half of openTSNE's, as the start is a map already. Few points gain by all, and can pay.
+EARLY, LATE, CHUNK = 250, 250, 50
+FEW_POINTS, LATE_FEW = 1000, 500
 
 
 @dataclass(frozen=True)
