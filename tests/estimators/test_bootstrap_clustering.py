@@ -152,7 +152,7 @@ def test_a_number_that_is_a_guess_is_called_one():
 
 
 def test_groups_that_split_again_are_a_guess_and_clear_ones_are_not():
-    with pytest.warns(GuessWarning, match="most of what one more would say"):
+    with pytest.warns(GuessWarning, match="most of what one more would tell"):
         BootstrapClustering(random_state=0).fit(load_iris().data)
     for seed in range(3):
         X, _ = make_blobs(600, n_features=5, centers=2 + seed, cluster_std=0.5, random_state=seed)

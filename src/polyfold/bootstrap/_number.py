@@ -63,13 +63,18 @@ def number_scores(
     return dict(sorted(scores.items()))
 
 
-def most_reproduced(scores: dict[int, tuple[float, float]]) -> tuple[int, bool]:
-    """Return the smallest number whose score is near the best, and whether it stands out."""
+def most_reproduced(scores: dict[int, tuple[float, float]]) -> tuple[int, str]:
+    """Return the smallest number whose score is near the best, and why it is a guess: nothing if it stands out."""
     best = max(score for score, _ in scores.values())
     number = min(count for count, (score, _) in scores.items() if score >= best - (1.0 - SIMPLER) * abs(best))
     best, agreement = scores[number]
-    rivals = [score for count, (score, _) in scores.items() if abs(count - number) > 1]
-    return number, agreement >= SURE and max(rivals, default=0.0) < RIVAL * best
+    if agreement < SURE:
+        return number, f"two halves of the network agree to {agreement:.3f} (adjusted Rand index) and not to {SURE}"
+    rivals = {count: score for count, (score, _) in scores.items() if abs(count - number) > 1}
+    rival = max(rivals, key=rivals.__getitem__, default=number)
+    if rivals.get(rival, 0.0) >= RIVAL * best:
+        return number, f"{rival} of them score {rivals[rival]:.2f} bits, {number} score {best:.2f}"
+    return number, ""
 
 
 def splits_again(codes: Sequence[np.ndarray], sizes: Sequence[int], number: int, *, seed: int) -> bool:

@@ -257,15 +257,14 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
             return 1
         numbers = [number for number in NUMBERS if number * FEWEST_MEMBERS <= n_rows] or [2]
         self.n_clusters_scores_ = number_scores(network.codes, network.sizes, numbers, seed=seed)
-        number, sure = most_reproduced(self.n_clusters_scores_)
-        large = (number + 1) * FEWEST_MEMBERS <= n_rows
-        if not sure or (large and splits_again(network.codes, network.sizes, number, seed=seed)):
-            agreement = self.n_clusters_scores_[number][1]
-            doubt = "and on most of what one more would say" if sure else "or other numbers do nearly as well"
+        number, doubt = most_reproduced(self.n_clusters_scores_)
+        if not doubt and (number + 1) * FEWEST_MEMBERS <= n_rows:
+            again = splits_again(network.codes, network.sizes, number, seed=seed)
+            doubt = "both halves of the network also find most of what one more would tell" if again else ""
+        if doubt:
             warnings.warn(
-                f"n_clusters='auto' found {number} clusters, but this is a guess: two halves of the network agree to "
-                f"{agreement:.2f} (adjusted Rand index), {doubt}; look at n_clusters_scores_, or pass the number that "
-                "you need.",
+                f"n_clusters='auto' found {number} clusters, but this is a guess: {doubt}; look at "
+                "n_clusters_scores_, or pass the number that you need.",
                 GuessWarning,
                 stacklevel=outside(),
             )
