@@ -54,6 +54,14 @@ def test_shifted_centers_follow_the_oracle():
 
 
 @pytest.mark.parametrize("metric", METRICS)
+def test_shifted_centers_are_the_same_for_dense_and_sparse_rows(metric):
+    X = make(np.random.default_rng(0), 100, 30, np.float64)
+    d = a_draw(0, 100, 30, 30, reconstruction=0.5)
+    expected = SparseBottom(sp.csr_array(X), metric).assign(sp.csr_array(X), d, None, own=True)
+    np.testing.assert_array_equal(dense(X, metric).assign(X, d, None, own=True), expected)
+
+
+@pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("own", [True, False])
 def test_sparse_assignment_is_brute_force(metric, own):
     rng = np.random.default_rng(0)

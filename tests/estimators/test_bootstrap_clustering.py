@@ -161,6 +161,22 @@ def test_groups_that_split_again_are_a_guess_and_clear_ones_are_not():
             assert BootstrapClustering(random_state=0).fit(X).n_clusters_ == 2 + seed
 
 
+@pytest.mark.parametrize("n_features", [2, 3, 6])
+def test_groups_that_differ_in_all_of_few_columns_are_found(n_features):
+    centers = 100 * np.vstack([np.zeros(n_features), np.eye(n_features)])
+    y = np.repeat(np.arange(len(centers)), 50)
+    X = centers[y] + np.random.default_rng(0).standard_normal((len(y), n_features))
+    assert adjusted_rand_score(y, BootstrapClustering(len(centers), random_state=0).fit(X).labels_) == 1.0
+
+
+def test_no_number_beyond_the_distinct_points_is_tried(recwarn):
+    X = np.repeat(np.eye(3), 40, axis=0)
+    clustering = BootstrapClustering(random_state=0).fit(X)
+    assert clustering.n_clusters_ == 3
+    assert set(clustering.n_clusters_scores_) == {2, 3}
+    assert not recwarn.list
+
+
 def test_noise_is_what_shares_least_and_none_by_default():
     X, _ = make_blobs(300, n_features=8, centers=3, random_state=0)
     rng = np.random.default_rng(0)

@@ -63,6 +63,12 @@ def test_far_groups_of_a_graph_that_falls_apart_are_kept_apart():
     assert accuracy(model.embedding_, Y, model.transform(far + 0.01), Y) > 0.95
 
 
+@pytest.mark.parametrize("unit", [2.0**100, 2.0**-100])
+def test_maps_do_not_depend_on_the_unit(unit):
+    pytest.importorskip("openTSNE", reason="openTSNE is not installed: pip install 'polyfold[map]'")
+    np.testing.assert_array_equal(new_map("tsne").fit_transform(unit * X), new_map("tsne").fit_transform(X))
+
+
 def test_copies_have_one_place():
     pytest.importorskip("openTSNE", reason="openTSNE is not installed: pip install 'polyfold[map]'")
     Z = new_map("tsne").fit_transform(np.vstack([X[:40], X[:40]]))

@@ -31,6 +31,8 @@ PILOT_NETWORKS = 3
 SAME_LAYER, SAME_SHARE = 0.05, 0.1
 SHARES = (0.2, 0.5, 0.8)
 ABOVE = 0.5
+# Up to so many features each may be needed to tell groups apart: all of them are tried as well.
+FEW_FEATURES = 16
 
 
 def n_directions(n_groups: int) -> int:
@@ -74,11 +76,13 @@ def choose_share(
     rows = sample_rows(X.shape[0], max(PILOT, PER_GROUP * n_classes), seed)
     X = X[rows]
     sizes = decaying_sizes(max(1, len(rows) // 2), decay, n_classes)
-    counts = {chosen_count(share, X.shape[1]): share for share in (*SHARES[::2], ABOVE)}
+    d = X.shape[1]
+    tried = (*SHARES[::2], *((1.0,) if d <= FEW_FEATURES else ()), ABOVE)
+    counts = {chosen_count(share, d): share for share in tried}
     # One feature alone cannot tell groups apart that differ in two.
     shares = [share for count, share in counts.items() if count > 1]
     if len(shares) < 2 or len(rows) < 2 * PER_GROUP:
-        return ABOVE, {}
+        return ABOVE if chosen_count(ABOVE, d) > 1 else 1.0, {}
     options = (metric, n_classes, seed, n_jobs)
     tried = track(shares, "shares of features")
     scores = {share: max(_agreement(X, sizes, share, *options).values()) for share in tried}

@@ -21,7 +21,7 @@ from polyfold.bootstrap._draws import Draw
 from polyfold.bootstrap._postings import first_equal_sparse, nearest_sparse, take_sparse
 from polyfold.bootstrap._rows import first_equal, nearest_candidate, nearest_directly, sum_kind, take
 from polyfold.bootstrap._screen import nearest, nearest_linear
-from polyfold.neighbors import PrincipalIndex, Screen, sorted_lists
+from polyfold.neighbors import PrincipalIndex, Screen, sorted_lists, unit_rows
 
 # Rows copied at a time: the copy of the chosen features stays small whatever the number of points.
 BLOCK = 8192
@@ -122,9 +122,9 @@ class DenseBottom:
         return self._search(points, self._centers(draw), draw.chosen)
 
     def _centers(self, draw: Draw) -> np.ndarray:
-        centers = take(self.X, draw.rows, draw.chosen, unit=self.unit)
+        centers = take(self.X, draw.rows, draw.chosen)
         centers[:, draw.shifted] = np.roll(centers[:, draw.shifted], 1, axis=0)
-        return centers
+        return unit_rows(centers) if self.unit else centers
 
     def _own_centers(self, centers: np.ndarray) -> np.ndarray:
         own = first_equal(centers)

@@ -47,7 +47,8 @@ def number_scores(
     """
     rows = sample_rows(codes[0].shape[1], SAMPLE, seed)
     judged = {level: [] for level in range(len(sizes))}
-    for number in numbers:
+    places = len(np.unique(codes[0][:, rows], axis=1).T)
+    for number in [number for number in numbers if number <= places] or [2]:
         for level in _suitable(sizes, number):
             judged[level].append(number)
 
@@ -70,7 +71,8 @@ def most_reproduced(scores: dict[int, tuple[float, float]]) -> tuple[int, str]:
     best, agreement = scores[number]
     if agreement < SURE:
         return number, f"two halves of the network agree to {agreement:.3f} (adjusted Rand index) and not to {SURE}"
-    rivals = {count: score for count, (score, _) in scores.items() if abs(count - number) > 1}
+    # Of far groups that are cut once more by chance most stays the same; see `splits_again` for larger numbers.
+    rivals = {count: score for count, (score, _) in scores.items() if count < number - 1}
     rival = max(rivals, key=rivals.__getitem__, default=number)
     if rivals.get(rival, 0.0) >= RIVAL * best:
         return number, f"{rival} of them score {rivals[rival]:.2f} bits, {number} score {best:.2f}"
@@ -80,6 +82,8 @@ def most_reproduced(scores: dict[int, tuple[float, float]]) -> tuple[int, str]:
 def splits_again(codes: Sequence[np.ndarray], sizes: Sequence[int], number: int, *, seed: int) -> bool:
     """Whether both halves of a network find most of what one more group says, in a layer that suits it."""
     rows = sample_rows(codes[0].shape[1], SAMPLE, seed)
+    if len(np.unique(codes[0][:, rows], axis=1).T) <= number:
+        return False
 
     def share(level: int) -> float:
         pairs = _found_twice(codes[level][:, rows], sizes[level], [number, number + 1], seed)

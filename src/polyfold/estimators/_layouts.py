@@ -139,7 +139,9 @@ def place(distances: NDArray, indices: NDArray, Z: NDArray) -> NDArray:
 
 
 def _perplexity_affinities(tsne: Any, graph: Lists, perplexity: float) -> Any:
-    index = tsne.nearest_neighbors.PrecomputedNeighbors(graph.indices, graph.distances)
+    # A point's affinities have no unit; a power of two changes no digit of its distances.
+    unit = np.exp2(np.frexp(graph.distances.max(axis=1, keepdims=True))[1].astype(np.float64) - 1)
+    index = tsne.nearest_neighbors.PrecomputedNeighbors(graph.indices, graph.distances / unit)
     return tsne.affinity.PerplexityBasedNN(knn_index=index, perplexity=perplexity, n_jobs=1).P
 
 
