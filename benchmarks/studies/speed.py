@@ -8,7 +8,8 @@ Design, one part each:
 - ``one_row``: a network of 20,000 MNIST images, V = 100 and 400: one row, the median of 50 after the first; the first
   call, which prepares; memory of what is prepared.
 - ``peer``: 60,000 MNIST images: fits with the defaults and with few clusterings, prediction of 10,000 (the first one
-  prepares), and umap-learn (10 components, 15 neighbours, min_dist 0; unseeded, so on all cores, and seeded) + k-means beside.
+  prepares), and umap-learn (10 components, 15 neighbours, min_dist 0; unseeded, so on all cores, and seeded) with
+  k-means beside.
 
 Times are wall-clock and processor seconds, because machines are shared.
 
@@ -85,7 +86,7 @@ def one_row(data: Path) -> dict[str, Any]:
             "first_row": first,
             "one_row": {clock: float(np.median([t[clock] for t in ones])) for clock in first},
             "rows_2000": batch,
-            "prepared_mb": sum(layer.nbytes for layer in prepared._layers.values()) / 1e6,
+            "prepared_mb": sum(index.nbytes for stacks in prepared._layers.values() for index in stacks) / 1e6,
             "codes_mb": sum(codes.nbytes for codes in network.network_.codes) / 1e6,
         }
     return figures
