@@ -32,7 +32,7 @@ SAME_LAYER, SAME_SHARE = 0.05, 0.1
 SHARES = (0.2, 0.5, 0.8)
 ABOVE = 0.5
 # Up to so many features each may be needed to tell groups apart: all of them are tried as well.
-FEW_FEATURES = 16
+FEW_FEATURES = 8
 
 
 def n_directions(n_groups: int) -> int:
