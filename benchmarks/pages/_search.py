@@ -12,8 +12,8 @@ MNIST, 60,000 images to search, as 300 columns (15 modules of 20 dimensions); on
 nearest in all columns; precision: of the 10 nearest in pixels."""
 
 
-PATHS = """FAISS scans by matrix products, several times as fast, only where queries times columns of one call are 128,000
-or more: with these queries scans of two and three modules are below, those of more modules and of all columns above."""
+PATHS = """FAISS scans by matrix products, several times as fast, only where queries times columns of one call are
+128,000 or more: with these queries scans of two and three modules are below, those of more modules and of all columns above."""
 
 
 def section(figures: dict[str, Any]) -> str:
