@@ -13,7 +13,8 @@ nearest in all columns; precision: of the 10 nearest in pixels."""
 
 
 PATHS = """FAISS scans by matrix products, several times as fast, only where queries times columns of one call are
-128,000 or more: with these queries scans of two and three modules are below, those of more modules and of all columns above."""
+128,000 or more: with these queries scans of two and three modules are below, those of more modules and of all columns
+above."""
 
 
 def section(figures: dict[str, Any]) -> str:
