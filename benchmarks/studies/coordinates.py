@@ -67,8 +67,9 @@ METHODS: dict[str, Embed] = {
         d, affinity="nearest_neighbors", n_neighbors=NEIGHBORS, random_state=seed
     ).fit_transform(X),
     "Isomap": lambda X, d, seed: Isomap(n_neighbors=NEIGHBORS, n_components=d).fit_transform(X),
+    # It gives no more coordinates than there are columns.
     "LLE": lambda X, d, seed: LocallyLinearEmbedding(
-        n_neighbors=NEIGHBORS, n_components=d, random_state=seed
+        n_neighbors=NEIGHBORS, n_components=min(d, X.shape[1]), random_state=seed
     ).fit_transform(X),
     "UMAP": umap,
     "polyfold KernelEmbedding": eigenmaps,
