@@ -77,8 +77,8 @@ def choose_share(
     X = X[rows]
     sizes = decaying_sizes(max(1, len(rows) // 2), decay, n_classes)
     d = X.shape[1]
-    tried = (*SHARES[::2], *((1.0,) if d <= FEW_FEATURES else ()), ABOVE)
-    counts = {chosen_count(share, d): share for share in tried}
+    candidates = (*SHARES[::2], *((1.0,) if d <= FEW_FEATURES else ()), ABOVE)
+    counts = {chosen_count(share, d): share for share in candidates}
     # One feature alone cannot tell groups apart that differ in two.
     shares = [share for count, share in counts.items() if count > 1]
     if len(shares) < 2 or len(rows) < 2 * PER_GROUP:

@@ -47,7 +47,7 @@ def number_scores(
     """
     rows = sample_rows(codes[0].shape[1], SAMPLE, seed)
     judged = {level: [] for level in range(len(sizes))}
-    places = len(np.unique(codes[0][:, rows], axis=1).T)
+    places = _n_places(codes[0][:, rows])
     for number in [number for number in numbers if number <= places] or [2]:
         for level in _suitable(sizes, number):
             judged[level].append(number)
@@ -82,7 +82,7 @@ def most_reproduced(scores: dict[int, tuple[float, float]]) -> tuple[int, str]:
 def splits_again(codes: Sequence[np.ndarray], sizes: Sequence[int], number: int, *, seed: int) -> bool:
     """Whether both halves of a network find most of what one more group says, in a layer that suits it."""
     rows = sample_rows(codes[0].shape[1], SAMPLE, seed)
-    if len(np.unique(codes[0][:, rows], axis=1).T) <= number:
+    if _n_places(codes[0][:, rows]) <= number:
         return False
 
     def share(level: int) -> float:
@@ -107,6 +107,11 @@ def reproduced(left: np.ndarray, right: np.ndarray) -> float:
     shared, said = _information(left, right)
     chance = expected_mutual_information(contingency_matrix(left, right), len(left)) / np.log(2.0)
     return float(shared - chance - PENALTY * 2.0 * (said - shared))
+
+
+def _n_places(codes: np.ndarray) -> int:
+    """Count the points of (V, n) codes that differ: no more groups can be found."""
+    return np.unique(codes, axis=1).shape[1]
 
 
 def _found_twice(
