@@ -80,6 +80,11 @@ class DenseBottom:
         """Whether rows are scaled to norm one, on the chosen features."""
         return self.metric == "cosine"
 
+    @property
+    def searches(self) -> bool:
+        """Whether the lists of training rows and of new ones come from one search, its own."""
+        return bool(self.n_candidates) and self.lists is None and self.searcher is None
+
     def neighbors(
         self, X: np.ndarray, *, own: bool, n_jobs: int, checkpoint: Checkpoint | None = None
     ) -> np.ndarray | None:

@@ -90,7 +90,9 @@ def fit_stacks(
                 value, error = reliability(np.array(shares))
                 if value >= RELIABLE:
                     break
-    return join(networks), value, error
+    joined = join(networks)
+    joined.keep_lists(neighbors)
+    return joined, value, error
 
 
 def reliability(shares: np.ndarray) -> tuple[float, float]:

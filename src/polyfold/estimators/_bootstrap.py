@@ -214,6 +214,7 @@ class MultilayerBootstrapNetwork(
         """
         with using_threads(self.n_jobs):
             self._learn(X, checkpoint=checkpoint, places=True)
+        self.network_.release_lists()
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
@@ -338,8 +339,7 @@ class MultilayerBootstrapNetwork(
         self._output_seed = seed
         self.layer_sizes_ = list(network.sizes)
         self.n_clusterings_ = len(network.codes[0])
-        self.disagreement_ = network.disagreement
-        self.neighbor_recall_ = network.recall
+        self.disagreement_, self.neighbor_recall_ = network.disagreement, network.recall
         self.output_ = fit_output(network.codes[-1], network.sizes[-1], self.n_components, seed=seed, n_jobs=jobs)
         self.embedding_ = self.output_.transform(network.codes[-1], n_jobs=jobs).astype(dtype, copy=False)
         self.explained_variance_ = self.output_.variance
