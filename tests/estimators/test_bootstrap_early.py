@@ -78,6 +78,14 @@ def test_training_rows_keep_their_labels(model):
     np.testing.assert_array_equal(model.predict(overlapping(9000)), model.labels_)
 
 
+def test_labels_that_are_written_to_change_no_prediction(model, new):
+    other = copy.copy(model)
+    expected = other.predict(new)
+    kept, model.labels_[:] = model.labels_.copy(), 0
+    np.testing.assert_array_equal(other.predict(new), expected)
+    model.labels_[:] = kept
+
+
 def test_coordinates_do_not_depend_on_early_labels(model, new):
     np.testing.assert_array_equal(model.transform(new), whole_way(model).transform(new))
 

@@ -5,8 +5,8 @@ above follow from those codes. If nearly all rows of the list have ended in one 
 its codes need not be computed. How many it takes is learned from the training points: their lists, which do not hold
 themselves, and their labels are known, so that what the lists say is compared with what the whole network has said.
 
-No part of the network could take the place of the lists: one of four stacks contradicts all of them, wherever its
-margin between means is large, too, for about one point in fifty of MNIST; a list that agrees nearly never does.
+The first stacks of a network could not take the place of the lists: one of four contradicts all of them together for one
+MNIST image in forty, and its margin between means does not tell which.
 """
 
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ def fit_early(lists: np.ndarray, labels: np.ndarray) -> Early | None:
     if not len(enough):
         return None
     fewest = int(enough[0])
-    return Early(labels, length, fewest, float(early[fewest] / len(labels)), float(bounds[fewest]))
+    return Early(labels.copy(), length, fewest, float(early[fewest] / len(labels)), float(bounds[fewest]))
 
 
 def majority(lists: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
