@@ -5,8 +5,8 @@ above follow from those codes. If nearly all rows of the list have ended in one 
 its codes need not be computed. How many it takes is learned from the training points: their lists, which do not hold
 themselves, and their labels are known, so that what the lists say is compared with what the whole network has said.
 
-The first stacks of a network could not take the place of the lists: one of four contradicts all of them together for one
-MNIST image in forty, and its margin between means does not tell which.
+The first stacks of a network could not take the place of the lists: one of four contradicts all of them together for
+one MNIST image in forty, and its margin between means does not tell which.
 """
 
 from dataclasses import dataclass
