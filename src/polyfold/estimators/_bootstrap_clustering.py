@@ -15,8 +15,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from polyfold._running import LongFit, n_threads, phases, shows_progress, threaded, track, using_threads
 from polyfold._validation import check_choice, check_count, check_real, draw_seed, keeps_state_on_failure, outside
 from polyfold.bootstrap import (
+    Cut,
     Early,
     Membership,
+    Output,
     check_layer,
     deepest,
     fit_cut,
@@ -31,7 +33,7 @@ from polyfold.bootstrap import (
     splits_again,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
-from polyfold.estimators._bootstrap_border import Placing
+from polyfold.estimators._bootstrap_border import Placing, rows_of_words
 from polyfold.exceptions import GuessWarning
 from polyfold.sources import Source, as_source, by_blocks, is_stream
 
@@ -66,7 +68,8 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         stacks (its `n_clusterings` is a number).
     readout : {"cut", "pca"}, default="cut"
         Coordinates for k-means: directions of the random walk on the similarity, or the principal components of the
-        paper, which lose small groups.
+        paper, which lose small groups. For text (metric "cosine"), the similarity of the "cut" is that of the network
+        and the cosine itself, half and half.
     noise : float, default=0
         Points whose mean similarity with their cluster is below this share of what is usual there (the median)
         are labelled -1. 0 labels none; 0.7 finds points strewn between blobs.
@@ -199,9 +202,8 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
                 self.layer_ = self._choose_layer(seed)
                 codes, size = self._layer_codes(), self.network_.layer_sizes_[self.layer_]
                 directions = min(n_directions(self.n_clusters_), n)
-                fit_readout = fit_cut if self.readout == "cut" else fit_output
-                self.readout_ = fit_readout(codes, size, directions, seed=seed)
-                self.embedding_ = self.readout_.transform(codes).astype(self.network_.embedding_.dtype, copy=False)
+                self.readout_, Z = self._read_layer(codes, size, directions, seed)
+                self.embedding_ = Z.astype(self.network_.embedding_.dtype, copy=False)
             with phase("k-means"):
                 self.kmeans_ = self._best_means(self.embedding_, rng)
             # Not the labels of k-means itself: where means coincide, `predict` would number groups otherwise.
@@ -229,15 +231,14 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
             # Older files hold no rule for early answers.
             if (early := getattr(self, "_early", None)) is not None:
                 return self._predict_early(early, self.network_._validate(X, reset=False))
-            return self._reading()(np.ascontiguousarray(self.network_.codes(X, self.layer_).T))[1]
+            return self._reading()(*self._codes_and_rows(X))[1]
 
     @by_blocks
     def transform(self, X: Any) -> NDArray:
         """Coordinates of points on which k-means works, (n_samples, n_coordinates)."""
         check_is_fitted(self)
         with using_threads(self.n_jobs):
-            codes = np.ascontiguousarray(self.network_.codes(X, self.layer_).T)
-            return self.readout_.transform(codes).astype(self.embedding_.dtype, copy=False)
+            return _coordinates(self.readout_, *self._codes_and_rows(X)).astype(self.embedding_.dtype, copy=False)
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray:
         """Fit, and return the coordinates of the training points."""
@@ -315,14 +316,27 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         left = np.flatnonzero(labels < 0)
         if len(left):
             codes = network.encode(rows[left], self.layer_, neighbors=lists[left], n_jobs=jobs)
-            labels[left] = self._reading()(codes)[1]
+            labels[left] = self._reading()(codes, rows[left])[1]
         return labels
+
+    def _codes_and_rows(self, X: Any) -> tuple[NDArray, Any]:
+        rows = self.network_._validate(X, reset=False)
+        return self.network_._encode(rows, self.layer_), rows
+
+    def _read_layer(self, codes: NDArray, size: int, directions: int, seed: int) -> tuple[Cut | Output, NDArray]:
+        """Coordinates for k-means, and what makes them of codes."""
+        if self.readout == "pca":
+            output = fit_output(codes, size, directions, seed=seed)
+            return output, output.transform(codes)
+        rows = rows_of_words(self.network_)
+        cut = fit_cut(codes, size, directions, seed=seed, rows=rows)
+        return cut, cut.transform(codes, rows)
 
     def _layer_codes(self) -> NDArray:
         return self.network_.network_.codes[self.layer_]
 
-    def _reading(self) -> Callable[[NDArray], tuple[NDArray, NDArray]]:
-        """Return what makes coordinates and labels of codes; it holds no more than that takes."""
+    def _reading(self) -> Callable[[NDArray, Any], tuple[NDArray, NDArray]]:
+        """Return what makes coordinates and labels of codes and rows; it holds no more than that takes."""
         return partial(_read_codes, self.readout_, self.kmeans_, self.membership_, self.noise, self.embedding_.dtype)
 
     def _best_means(self, Z: NDArray, rng: np.random.RandomState) -> KMeans:
@@ -350,10 +364,21 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         return tags
 
 
+def _coordinates(readout: Cut | Output, codes: NDArray, rows: Any) -> NDArray:
+    """Coordinates of (V, n) codes and their rows, which only a cut may ask for."""
+    return readout.transform(codes, rows) if isinstance(readout, Cut) else readout.transform(codes)
+
+
 def _read_codes(
-    readout: Any, means: KMeans, membership: Membership | None, noise: float, dtype: Any, codes: NDArray
+    readout: Cut | Output,
+    means: KMeans,
+    membership: Membership | None,
+    noise: float,
+    dtype: Any,
+    codes: NDArray,
+    rows: Any,
 ) -> tuple[NDArray, NDArray]:
-    """Coordinates and labels, -1 for noise, of (V, n) codes."""
-    Z = readout.transform(codes).astype(dtype, copy=False)
+    """Coordinates and labels, -1 for noise, of (V, n) codes and their rows."""
+    Z = _coordinates(readout, codes, rows).astype(dtype, copy=False)
     labels = means.predict(Z)
     return Z, labels if membership is None else membership.without_noise(codes, labels, noise)

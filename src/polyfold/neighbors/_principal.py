@@ -10,9 +10,12 @@ search.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numba import njit
+from sklearn.preprocessing import normalize
 
 from polyfold.neighbors._cells import Cells
 
@@ -70,9 +73,12 @@ def _norms(rows: np.ndarray) -> np.ndarray:
     return size * np.sqrt(np.einsum("ij,ij->i", unit, unit))
 
 
-def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Rows divided by their norms, in double precision; zero rows stay zero."""
+def unit_rows(rows: Any) -> Any:
+    """Rows, dense or CSR, divided by their norms, in double precision; zero rows stay zero."""
     rows = rows.astype(np.float64)
+    if sp.issparse(rows):
+        sizes = abs(rows).max(axis=1).toarray().ravel()
+        return normalize(sp.diags_array(1.0 / np.where(sizes > 0, sizes, 1.0)) @ rows)
     norms = _norms(rows)
     return rows / np.where(norms > 0, norms, 1.0)[:, None]
 
