@@ -66,7 +66,7 @@ def fit_cut(
 
     Notes
     -----
-    O(n V p) time per step and O((n + V k) p) memory; up to 1000 points O(n³) and O(n²).
+    O(n V p) time per step and O((n + V k) p) memory; up to 1500 points O(n³) and O(n²).
     """
     n_clusterings, n = codes.shape
     n_components = min(n_components, n)

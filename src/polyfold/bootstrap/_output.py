@@ -18,10 +18,11 @@ from numba import njit
 from polyfold._running import threaded
 from polyfold.bootstrap._matching import shared_centers, two_bytes
 
-DENSE_POINTS = 1000
+DENSE_POINTS = 1500
 OVERSAMPLING = 10
 POWER_STEPS = 6
-BLOCK = 4096
+# Points, and clusterings, that a thread takes at a time.
+BLOCK, CLUSTERINGS = 4096, 25
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def fit_output(codes: np.ndarray, n_centers: int, n_components: int, *, seed: in
 
     Notes
     -----
-    O(n V p) time per power step, O((n + V k) p) memory; up to 1000 points O(n³) and O(n²).
+    O(n V p) time per power step, O((n + V k) p) memory; up to 1500 points O(n³) and O(n²).
     """
     n_clusterings, n = codes.shape
     if n <= DENSE_POINTS:
@@ -93,10 +94,11 @@ def scatter(codes: np.ndarray, points: np.ndarray, n_centers: int, n_jobs: int =
     codes, out = two_bytes(codes), np.zeros((len(codes) * n_centers, points.shape[1]))
     points = np.ascontiguousarray(points)  # eigenvectors come by columns, for which it would be compiled again
 
-    def fill(v: int) -> None:
-        _scatter(codes[v], points, out[v * n_centers : (v + 1) * n_centers])
+    def fill(start: int) -> None:
+        stop = start + CLUSTERINGS
+        _scatter(codes[start:stop], points, n_centers, out[start * n_centers : stop * n_centers])
 
-    for _ in threaded(fill, range(len(codes)), n_jobs):
+    for _ in threaded(fill, range(0, len(codes), CLUSTERINGS), n_jobs):
         pass
     return out
 
@@ -153,8 +155,9 @@ def _gather(codes, rows, k, out):
 
 
 @njit(cache=True, nogil=True)
-def _scatter(codes, points, out):
-    for i in range(len(codes)):
-        j = np.int64(codes[i])
-        for c in range(points.shape[1]):
-            out[j, c] += points[i, c]
+def _scatter(codes, points, k, out):
+    for v in range(codes.shape[0]):
+        for i in range(codes.shape[1]):
+            j = v * k + np.int64(codes[v, i])
+            for c in range(points.shape[1]):
+                out[j, c] += points[i, c]

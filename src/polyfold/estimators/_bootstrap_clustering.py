@@ -329,8 +329,8 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
             output = fit_output(codes, size, directions, seed=seed)
             return output, output.transform(codes)
         rows = rows_of_words(self.network_)
-        cut = fit_cut(codes, size, directions, seed=seed, rows=rows)
-        return cut, cut.transform(codes, rows)
+        cut = fit_cut(codes, size, directions, seed=seed, rows=rows, n_jobs=n_threads())
+        return cut, cut.transform(codes, rows, n_jobs=n_threads())
 
     def _layer_codes(self) -> NDArray:
         return self.network_.network_.codes[self.layer_]
