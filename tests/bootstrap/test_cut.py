@@ -1,8 +1,15 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from polyfold.bootstrap import fit_cut, shared_centers
-from polyfold.bootstrap._cut import DENSE_POINTS
+from polyfold.bootstrap import _cut, fit_cut, shared_centers
+
+
+@pytest.fixture(params=["whole", "by steps"])
+def atol(request, monkeypatch):
+    """How exact coordinates are, of a matrix that is solved whole or of a subspace that converges."""
+    monkeypatch.setattr(_cut, "DENSE_POINTS", 1000 if request.param == "whole" else 0)
+    return 1e-8 if request.param == "whole" else 2e-2
 
 
 def grouped_codes(n, n_clusterings, n_centers, seed=0):
@@ -14,24 +21,52 @@ def grouped_codes(n, n_clusterings, n_centers, seed=0):
     return np.where(rng.random((n_clusterings, n)) < 0.9, own, anywhere).astype(np.uint8), y
 
 
-def literal_coordinates(codes, count):
+def words(y, seed=1):
+    """Rows of counts: words of the group, and words of all."""
+    rng = np.random.default_rng(seed)
+    return np.hstack([rng.poisson(1.0, (len(y), 9)) * (np.arange(9) // 3 == y[:, None]), rng.poisson(0.2, (len(y), 5))])
+
+
+def literal_coordinates(codes, count, rows=None):
     """Eigenvectors of d^-1/2 S d^-1/2, times the roots of the eigenvalues, rows of norm one [Ng2002]."""
     S = shared_centers(codes, codes) / len(codes)
+    if rows is not None:
+        unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+        S = S / S.sum() + unit @ unit.T / (unit @ unit.T).sum()
     roots = np.sqrt(S.sum(axis=1))
     values, vectors = np.linalg.eigh(S / np.outer(roots, roots))
     Z = vectors[:, ::-1][:, :count] * np.sqrt(values[::-1][:count])
     return values[::-1][:count], Z / np.linalg.norm(Z, axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("n", [200, DENSE_POINTS + 200])
-def test_coordinates_are_those_of_the_literal_walk(n):
-    codes, _ = grouped_codes(n, 40, 12)
+def test_coordinates_are_those_of_the_literal_walk(atol):
+    codes, _ = grouped_codes(400, 40, 12)
     cut = fit_cut(codes, 12, 3, seed=0)
     values, expected = literal_coordinates(codes, 3)
     np.testing.assert_allclose(cut.eigenvalues, values, rtol=1e-3)
     # Signs are free, so inner products are compared.
     Z = cut.transform(codes)
-    np.testing.assert_allclose(Z @ Z[:20].T, expected @ expected[:20].T, atol=2e-2 if n > DENSE_POINTS else 1e-8)
+    np.testing.assert_allclose(Z @ Z[:20].T, expected @ expected[:20].T, atol=atol)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
+def test_rows_of_words_count_as_much_as_the_codes(atol, make, unit):
+    codes, y = grouped_codes(400, 40, 12)
+    rows = words(y).astype(float)
+    rows[7] = 0.0  # an empty text
+    cut = fit_cut(codes, 12, 3, seed=0, rows=make(unit * rows))
+    values, expected = literal_coordinates(codes, 3, rows)
+    np.testing.assert_allclose(cut.eigenvalues, values, rtol=1e-3)
+    Z = cut.transform(codes, make(unit * rows))
+    np.testing.assert_allclose(Z @ Z[:20].T, expected @ expected[:20].T, atol=atol)
+
+
+def test_rows_without_words_change_nothing():
+    codes, _ = grouped_codes(200, 40, 12)
+    nothing = np.zeros((200, 4))
+    Z = fit_cut(codes, 12, 3, seed=0, rows=nothing).transform(codes, nothing)
+    np.testing.assert_allclose(Z, fit_cut(codes, 12, 3, seed=0).transform(codes), atol=1e-12)
 
 
 def test_rows_have_norm_one_and_groups_of_unequal_size_are_apart():
