@@ -26,13 +26,12 @@ LAYOUTS = ("auto", "spectral", "umap", "tsne")
 PACKAGES = {"tsne": "openTSNE", "umap": "umap"}
 # Above so many points umap-learn is the quicker one by far.
 TSNE_POINTS = 20_000
-# Openness of the tree that gives the forces of t-SNE: up to TSNE_POINTS it takes the time of openTSNE's grid with cells
-# twice as wide as its own, at less than a third of the error.
-THETA = 1.0
-# Steps of t-SNE, and how far they go in units of openTSNE's "auto". The start is a map already: a third of the usual
-# exaggeration keeps it, so that a few long steps suffice.
-EARLY, LATE, CHUNK = 100, 100, 50
-EXAGGERATION, RATE = 4, 3
+# Steps of t-SNE. The start is a map already: a third of the usual exaggeration keeps it, and fewer steps suffice.
+EARLY, EXAGGERATION, CHUNK = 100, 4, 50
+# Openness of the tree that gives the forces, late steps, and their length in units of openTSNE's "auto". Few points can
+# pay for closer forces; of 5,000, the wide tree takes the time of a grid with cells of 2 at a third of its error.
+FEW_POINTS = 3000
+FEW, MANY = (0.8, 200, 2), (1.0, 100, 3)
 
 
 @dataclass(frozen=True)
@@ -80,17 +79,18 @@ def tsne_layout(graphs: Sequence[Lists], start: NDArray, *, perplexity: float, s
     tsne = require_layout("tsne")
     weights = np.array([graph.weight for graph in graphs]) / sum(graph.weight for graph in graphs)
     P = sum(w * _perplexity_affinities(tsne, g, perplexity) for w, g in zip(weights, graphs, strict=True))
+    theta, late, length = FEW if len(start) <= FEW_POINTS else MANY
     Z = tsne.TSNEEmbedding(
         tsne.initialization.rescale(start),
         tsne.affinity.PrecomputedAffinities(P),
         negative_gradient_method="bh",
-        theta=THETA,
+        theta=theta,
         random_state=seed,
         n_jobs=1,  # several threads add up in another order
     )
-    for done in track(range(0, EARLY + LATE, CHUNK), "t-SNE, steps of 50"):
+    for done in track(range(0, EARLY + late, CHUNK), "t-SNE, steps of 50"):
         exaggeration = EXAGGERATION if done < EARLY else 1
-        rate = RATE * len(start) / exaggeration
+        rate = length * len(start) / exaggeration
         Z.optimize(CHUNK, inplace=True, exaggeration=exaggeration, learning_rate=rate, momentum=0.8, n_jobs=1)
     return np.array(Z, dtype=np.float64)
 
