@@ -31,8 +31,8 @@ from polyfold.neighbors import Neighborhoods, distinct_rows, find_neighbors
 CLUSTERINGS, FEATURE_FRACTION = 100, 0.5
 # Above so many points half of the clusterings tell neighbours as well, and the network takes half of the time.
 MANY_POINTS, CLUSTERINGS_MANY = 3000, 50
-# Neighbours of eigenmaps and of umap-learn; of t-SNE, by its perplexity.
-EIGEN_NEIGHBORS, UMAP_NEIGHBORS, PERPLEXITY = 10, 15, 20
+# Neighbours by layout; a third of those of t-SNE is its perplexity.
+NEIGHBORS = {"spectral": 10, "umap": 15, "tsne": 60}
 # Neighbours that place a new point.
 PLACING = 10
 
@@ -134,7 +134,8 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 self.network_ = self._new_network(n, rng).fit(X, **options)
                 self.network_._ranking_layers(self.layer)
             with phase("start"):
-                near = self._near(n)
+                # As many neighbours as the layout takes; eigenmaps take the first of them.
+                near = self._near(min(NEIGHBORS[self.layout_], n - 1))
                 self._spectrum, start = self._start(near)
             with phase("layout"):
                 plain = self.layout_ == "spectral" or not self._has_news()
@@ -167,21 +168,21 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         found = self._spectrum.coordinates(_code_rows(points))
         return np.pad(found, ((0, 0), (0, self.n_components - found.shape[1])))
 
-    def _near(self, n: int) -> Lists:
-        """As many neighbours by the network as the layout takes; eigenmaps take the first of them."""
-        k = {"spectral": EIGEN_NEIGHBORS, "umap": UMAP_NEIGHBORS, "tsne": 3 * PERPLEXITY}[self.layout_]
-        return Lists(*self.network_.kneighbors(n_neighbors=min(k, n - 1), layer=self.layer))
+    def _near(self, k: int) -> Lists:
+        """Neighbours by the network."""
+        distances, indices = self.network_.kneighbors(n_neighbors=k, layer=self.layer)
+        return Lists(distances, indices)
 
     def _start(self, near: Lists) -> tuple[Any, NDArray]:
         """Eigenmaps of the network's graph, with more neighbours until it is connected; else principal components."""
         n = len(near.indices)
-        k = min(EIGEN_NEIGHBORS, n - 1)
+        k = min(NEIGHBORS["spectral"], n - 1)
         copies = distinct_rows(_code_rows(self.network_.network_.codes))
         # A few places span no eigenmaps: the walk between them is a matter of rounding.
         places = n if copies is None else len(copies[0])
-        while self._has_news() and places > self.n_components + 1 and k < min(n, 16 * EIGEN_NEIGHBORS):
+        while self._has_news() and places > self.n_components + 1 and k < min(n, 16 * NEIGHBORS["spectral"]):
             if k > near.indices.shape[1]:
-                near = Lists(*self.network_.kneighbors(n_neighbors=k, layer=self.layer))
+                near = self._near(k)
             lists = near.first(k)
             search = _CodeSearch(self.network_, self.layer)
             spectrum = eigenmaps(Neighborhoods(lists.distances, lists.indices, search), self.n_components)
