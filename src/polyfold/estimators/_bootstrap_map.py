@@ -29,7 +29,7 @@ from polyfold.neighbors import Neighborhoods, distinct_rows, find_neighbors
 
 # Of the default network: neighbours need fewer clusterings than clusters do, and no search for the share of features.
 CLUSTERINGS, FEATURE_FRACTION = 100, 0.5
-# Above so many points half of the clusterings tell neighbours as well, and the network takes half of the time.
+# Above so many points the network would take most of the time: half of the clusterings, at some loss of accuracy.
 MANY_POINTS, CLUSTERINGS_MANY = 3000, 50
 # Neighbours by layout; a third of those of t-SNE is its perplexity.
 NEIGHBORS = {"spectral": 10, "umap": 15, "tsne": 60}
