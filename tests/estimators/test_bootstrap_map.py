@@ -51,7 +51,7 @@ def test_the_layout_starts_from_the_eigenmaps(monkeypatch):
     """Without a step, t-SNE leaves points where eigenmaps put them."""
     pytest.importorskip("openTSNE", reason="openTSNE is not installed: pip install 'polyfold[map]'")
     monkeypatch.setattr(layouts, "EARLY", 0)
-    monkeypatch.setattr(layouts, "LATE_FEW", 0)
+    monkeypatch.setattr(layouts, "FEW", (0.8, 0, 1))
     start, Z = (new_map(layout).fit_transform(X) for layout in ("spectral", "tsne"))
     for column in range(2):
         assert np.corrcoef(start[:, column], Z[:, column])[0, 1] > 0.999

@@ -29,8 +29,10 @@ from polyfold.neighbors import Neighborhoods, distinct_rows, find_neighbors
 
 # Of the default network: neighbours need fewer clusterings than clusters do, and no search for the share of features.
 CLUSTERINGS, FEATURE_FRACTION = 100, 0.5
-# Neighbours of eigenmaps and of umap-learn; of t-SNE, by its perplexity.
-EIGEN_NEIGHBORS, UMAP_NEIGHBORS, PERPLEXITY = 10, 15, 30
+# Above so many points the network would take most of the time: half of the clusterings, at some loss of accuracy.
+MANY_POINTS, CLUSTERINGS_MANY = 3000, 50
+# Neighbours by layout; a third of those of t-SNE is its perplexity.
+NEIGHBORS = {"spectral": 10, "umap": 15, "tsne": 60}
 # Neighbours that place a new point.
 PLACING = 10
 
@@ -46,15 +48,15 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     n_components : int, default=2
         Dimensions of the map.
     network : MultilayerBootstrapNetwork, optional
-        The network to fit, with its own parameters; by default one of 100 clusterings per layer, each of half of the
-        features.
+        The network to fit, with its own parameters; by default one of 100 clusterings per layer (50 for more than
+        3,000 points), each of half of the features.
     layout : {"auto", "spectral", "umap", "tsne"}, default="auto"
         "spectral" needs no further package and is deterministic; "umap" needs umap-learn and "tsne" openTSNE (the
         extra ``map``). "auto" takes t-SNE for up to 20,000 points in at most two dimensions, else UMAP, and what is
         installed.
     layer : int or "auto", default="auto"
         Layer of the network whose codes count; "auto" counts those of all layers.
-    input_share : float, default=0.85
+    input_share : float, default=0.9
         Share of the neighbours in the input itself, beside those of the network, in "umap" and "tsne": 0 takes the
         network's alone. Some of them keep neighbours where they were.
     random_state : int, RandomState or None, default=None
@@ -95,7 +97,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         network: Any = None,
         layout: str = "auto",
         layer: Any = "auto",
-        input_share: float = 0.85,
+        input_share: float = 0.9,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -132,10 +134,12 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 self.network_ = self._new_network(n, rng).fit(X, **options)
                 self.network_._ranking_layers(self.layer)
             with phase("start"):
-                self._spectrum, start = self._start(n)
+                # As many neighbours as the layout takes; eigenmaps take the first of them.
+                near = self._near(min(NEIGHBORS[self.layout_], n - 1))
+                self._spectrum, start = self._start(near)
             with phase("layout"):
                 plain = self.layout_ == "spectral" or not self._has_news()
-                Z = start if plain else self._lay_out(start, draw_seed(rng))
+                Z = start if plain else self._lay_out(near, start, draw_seed(rng))
         take_feature_names(self, self.network_)
         self.embedding_ = self._one_place(Z).astype(self.network_.embedding_.dtype, copy=False)
         return self
@@ -164,16 +168,24 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         found = self._spectrum.coordinates(_code_rows(points))
         return np.pad(found, ((0, 0), (0, self.n_components - found.shape[1])))
 
-    def _start(self, n: int) -> tuple[Any, NDArray]:
+    def _near(self, k: int) -> Lists:
+        """Neighbours by the network."""
+        distances, indices = self.network_.kneighbors(n_neighbors=k, layer=self.layer)
+        return Lists(distances, indices)
+
+    def _start(self, near: Lists) -> tuple[Any, NDArray]:
         """Eigenmaps of the network's graph, with more neighbours until it is connected; else principal components."""
-        k = min(EIGEN_NEIGHBORS, n - 1)
+        n = len(near.indices)
+        k = min(NEIGHBORS["spectral"], n - 1)
         copies = distinct_rows(_code_rows(self.network_.network_.codes))
         # A few places span no eigenmaps: the walk between them is a matter of rounding.
         places = n if copies is None else len(copies[0])
-        while self._has_news() and places > self.n_components + 1 and k < min(n, 16 * EIGEN_NEIGHBORS):
-            distances, indices = self.network_.kneighbors(n_neighbors=k, layer=self.layer)
-            near = Neighborhoods(distances, indices, _CodeSearch(self.network_, self.layer))
-            spectrum = eigenmaps(near, self.n_components)
+        while self._has_news() and places > self.n_components + 1 and k < min(n, 16 * NEIGHBORS["spectral"]):
+            if k > near.indices.shape[1]:
+                near = self._near(k)
+            lists = near.first(k)
+            search = _CodeSearch(self.network_, self.layer)
+            spectrum = eigenmaps(Neighborhoods(lists.distances, lists.indices, search), self.n_components)
             if spectrum is not None:
                 Z = np.zeros((n, self.n_components))
                 Z[:, : spectrum.rank] = spectrum.features.functions @ spectrum.readout
@@ -181,27 +193,26 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             k = 2 * k if 2 * k < n else max(k + 1, n - 1)
         return None, self.network_.embedding_.astype(np.float64)
 
-    def _lay_out(self, start: NDArray, seed: int) -> NDArray:
-        n = len(start)
+    def _lay_out(self, near: Lists, start: NDArray, seed: int) -> NDArray:
         # Points at one place would never part.
         start = start + 1e-4 * np.abs(start).max(initial=1e-12) * np.random.default_rng(seed).standard_normal(
             start.shape
         )
+        graphs = self._graphs(near)
         if self.layout_ == "umap":
-            return umap_layout(self._graphs(min(UMAP_NEIGHBORS, n - 1)), start, seed=seed)
-        k = min(3 * PERPLEXITY, n - 1)
-        return tsne_layout(self._graphs(k), start, perplexity=min(PERPLEXITY, k / 3), seed=seed)
+            return umap_layout(graphs, start, seed=seed)
+        return tsne_layout(graphs, start, perplexity=near.indices.shape[1] / 3, seed=seed)
 
-    def _graphs(self, k: int) -> list[Lists]:
+    def _graphs(self, near: Lists) -> list[Lists]:
         """Neighbours by the network, and in the input where those count as well."""
-        distances, indices = self.network_.kneighbors(n_neighbors=k, layer=self.layer)
         # The root of the share of differing codes is the Euclidean distance of the one-of-k vectors.
-        graphs = [Lists(np.sqrt(distances), indices, 1 - self.input_share)]
+        distances = np.sqrt(near.distances)
+        graphs = [Lists(distances, near.indices, 1 - self.input_share)]
         rows = _input_rows(self.network_)
         if self.input_share > 0 and rows is not None:
-            near = find_neighbors(rows, k)
-            graphs.append(Lists(near.distances, near.indices, self.input_share))
-        return [graph for graph in graphs if graph.weight > 0] or [Lists(np.sqrt(distances), indices)]
+            found = find_neighbors(rows, near.indices.shape[1])
+            graphs.append(Lists(found.distances, found.indices, self.input_share))
+        return [graph for graph in graphs if graph.weight > 0] or [Lists(distances, near.indices)]
 
     def _has_news(self) -> bool:
         """Whether the network tells any points apart."""
@@ -216,7 +227,8 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         network = new_network(self.network, n_rows, rng, self.n_jobs).set_params(n_components=self.n_components)
         if self.network is not None:
             return network
-        return network.set_params(n_clusterings=CLUSTERINGS, feature_fraction=FEATURE_FRACTION)
+        clusterings = CLUSTERINGS if n_rows <= MANY_POINTS else CLUSTERINGS_MANY
+        return network.set_params(n_clusterings=clusterings, feature_fraction=FEATURE_FRACTION)
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
@@ -267,4 +279,7 @@ def _input_rows(network: MultilayerBootstrapNetwork) -> Any:
     if network.metric_ not in ("euclidean", "cosine"):
         return None
     rows = network.network_.bottom.X
-    return normalize(rows.astype(np.float64)) if network.metric_ == "cosine" else rows
+    if network.metric_ == "cosine":
+        return normalize(rows.astype(np.float64))
+    # Single precision holds small whole numbers and their differences, and takes half of the time.
+    return rows.astype(np.float32) if rows.dtype.kind in "iu" and rows.dtype.itemsize <= 2 else rows
