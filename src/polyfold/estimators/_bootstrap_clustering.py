@@ -34,6 +34,7 @@ from polyfold.bootstrap import (
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
 from polyfold.estimators._bootstrap_border import Placing, rows_of_words
+from polyfold.estimators._bootstrap_neighbors import take_feature_names
 from polyfold.exceptions import GuessWarning
 from polyfold.sources import Source, as_source, by_blocks, is_stream
 
@@ -179,17 +180,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         wanted = self._wanted(n) if n > 1 else None  # a single row is refused by the network
         network = self._network(n, wanted, rng)
         with using_threads(self.n_jobs):
-            # Number and layer are chosen on a sample: what they cost hardly grows with the rows.
-            most = n if network.max_samples is None else min(n, network.max_samples)
-            choice = 600.0 + 0.05 * most
-            costs = {
-                "network": float(most),
-                "number": 0.0 if wanted else choice,
-                "directions": choice,
-                "k-means": 0.05 * most,
-                "other rows": float(n - most),
-            }
-            phase = phases(costs)
+            phase = phases(_costs(n, network.max_samples, chooses=wanted is None))
             with phase("network"):
                 self.network_ = network
                 others = network._learn(X, **options)
@@ -205,22 +196,13 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
                 self.readout_, Z = self._read_layer(codes, size, directions, seed)
                 self.embedding_ = Z.astype(self.network_.embedding_.dtype, copy=False)
             with phase("k-means"):
-                self.kmeans_ = self._best_means(self.embedding_, rng)
-            # Not the labels of k-means itself: where means coincide, `predict` would number groups otherwise.
-            self.labels_, self.inertia_ = self.kmeans_.predict(self.embedding_), self.kmeans_.inertia_
-            self.membership_: Membership | None = None
-            if self.noise:
-                self.membership_ = fit_membership(codes, size, self.labels_, self.n_clusters_)
-                self.labels_ = self.membership_.without_noise(codes, self.labels_, self.noise)
-            self._learn_early()
+                self._group(codes, size, rng)
+                self._learn_early()
             with phase("other rows"):
                 if others is not None:
                     placing = Placing(network.network_, self.layer_, self._reading())
                     self.embedding_, self.labels_ = others.place(placing, (self.embedding_, self.labels_))
-        self.n_features_in_ = self.network_.n_features_in_
-        vars(self).pop("feature_names_in_", None)
-        if hasattr(self.network_, "feature_names_in_"):
-            self.feature_names_in_ = self.network_.feature_names_in_
+        take_feature_names(self, self.network_)
         return self
 
     @by_blocks
@@ -300,6 +282,16 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         self.layer_scores_ = layer_agreement(network.codes, network.sizes, self.n_clusters_, seed=seed)
         return deepest(self.layer_scores_)
 
+    def _group(self, codes: NDArray, size: int, rng: np.random.RandomState) -> None:
+        """Cluster the coordinates, and set apart what is noise."""
+        self.kmeans_ = self._best_means(self.embedding_, rng)
+        # Not the labels of k-means itself: where means coincide, `predict` would number groups otherwise.
+        self.labels_, self.inertia_ = self.kmeans_.predict(self.embedding_), self.kmeans_.inertia_
+        self.membership_: Membership | None = None
+        if self.noise:
+            self.membership_ = fit_membership(codes, size, self.labels_, self.n_clusters_)
+            self.labels_ = self.membership_.without_noise(codes, self.labels_, self.noise)
+
     def _learn_early(self) -> None:
         """Find out when the neighbours of a point tell its label."""
         lists = self.network_.network_.training_lists(n_jobs=n_threads())
@@ -362,6 +354,19 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         network = MultilayerBootstrapNetwork() if self.network is None else self.network
         tags.input_tags = get_tags(network).input_tags
         return tags
+
+
+def _costs(n: int, most: int | None, *, chooses: bool) -> dict[str, float]:
+    """Return about what every phase of a fit costs, in rows of a network."""
+    learned = n if most is None else min(n, most)
+    choice = 600.0 + 0.05 * learned  # on a sample: it hardly grows with the rows
+    return {
+        "network": float(learned),
+        "number": choice if chooses else 0.0,
+        "directions": choice,
+        "k-means": 0.05 * learned,
+        "other rows": float(n - learned),
+    }
 
 
 def _coordinates(readout: Cut | Output, codes: NDArray, rows: Any) -> NDArray:
