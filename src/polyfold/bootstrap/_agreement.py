@@ -28,7 +28,7 @@ PER_GROUP = 20
 RUNS = 3
 PILOT_NETWORKS = 3
 # Differences of agreement that are within its own chance.
-SAME_LAYER, SAME_SHARE = 0.02, 0.1
+SAME_LAYER, SAME_SHARE = 0.05, 0.1
 SHARES = (0.2, 0.5, 0.8)
 ABOVE = 0.5
 # Up to so many features each may be needed to tell groups apart: all of them are tried as well.

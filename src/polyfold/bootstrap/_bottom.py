@@ -108,17 +108,21 @@ class DenseBottom:
         centers = self._centers(draw).astype(dtype, copy=False)
         position = draw_positions(draw, len(self.X))
         out = np.empty(len(X), dtype=np.int32)
-        rows = np.arange(len(X))
+        rows, first = np.arange(len(X)), np.arange(len(centers), dtype=np.int32)
         if own and self.metric != "linear" and not len(draw.shifted):
-            out[draw.rows] = self._own_centers(centers)
+            first = self._own_centers(centers)
+            out[draw.rows] = first
             rows = np.flatnonzero(position < 0)
+        if self.unit:
+            position[draw.rows[~centers.any(axis=1)]] = -1  # without a direction they are candidates for nobody
         for start in range(0, len(rows), BLOCK):
             block = rows[start : start + BLOCK]
             points = take(X, block, draw.chosen, unit=self.unit).astype(dtype, copy=False)
             if neighbors is None:
                 out[block] = self._search(points, centers, draw.chosen)
             else:
-                out[block] = self._walk(points, centers, draw.chosen, neighbors[block], position)
+                # Of equal centres any may be listed: the first of them stands for all.
+                out[block] = first[self._walk(points, centers, draw.chosen, neighbors[block], position)]
         return out
 
     def exact(self, X: np.ndarray, draw: Draw) -> np.ndarray:
@@ -140,14 +144,25 @@ class DenseBottom:
     def _search(self, points: np.ndarray, centers: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         if self.metric == "linear":
             return nearest_linear(points, centers)
-        if len(points) <= FEW:
-            winners = nearest_directly(points, centers)
-        else:
-            winners = nearest(points, centers, self.screen.restrict(chosen))
-        if self.unit:
-            # An empty row is equally far from everything under the cosine: the tie goes to the first centre.
-            winners[~points.any(axis=1)] = 0
+        return self._search_unit(points, centers, chosen) if self.unit else self._near(points, centers, chosen)
+
+    def _search_unit(self, points: np.ndarray, centers: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Nearest centres by the cosine, which is 0 with an empty row: by the distance those would be the nearest."""
+        full, empty = (np.flatnonzero(kept) for kept in (centers.any(axis=1), ~centers.any(axis=1)))
+        if not len(full):
+            return np.zeros(len(points), dtype=np.int32)
+        winners = full[self._near(points, centers[full], chosen)].astype(np.int32)
+        if len(empty):
+            cosine = np.einsum("ij,ij->i", points, centers[winners])
+            winners = np.where(cosine < 0, empty[0], np.where(cosine > 0, winners, np.minimum(winners, empty[0])))
+        # An empty row is equally far from everything: the tie goes to the first centre.
+        winners[~points.any(axis=1)] = 0
         return winners
+
+    def _near(self, points: np.ndarray, centers: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        if len(points) <= FEW:
+            return nearest_directly(points, centers)
+        return nearest(points, centers, self.screen.restrict(chosen))
 
     def _walk(
         self,

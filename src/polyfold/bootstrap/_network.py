@@ -101,11 +101,18 @@ class Network:
                 X.shape[0],
                 n_jobs,
             )
-        codes = [first]
+        codes = [first if neighbors is None else self._first_of_equals(first)]
         for level in range(1, layer + 1):
             found = prepared.assign_upper(codes[-1], level, n_jobs)
             codes.append(self._assign_layer(codes[-1], level, n_jobs) if found is None else found)
         return [part.astype(code_dtype(size), copy=False) for part, size in zip(codes, self.sizes, strict=False)]
+
+    def _first_of_equals(self, codes: np.ndarray) -> np.ndarray:
+        """Give every point the first of the centres equal to the one that its list held, as the fit does."""
+        if isinstance(self.bottom, DenseBottom):
+            for found, draw, own in zip(codes, self.draws[0], self.codes[0], strict=True):
+                found[:] = own[draw.rows][found]
+        return codes
 
     def _prepare(self) -> Prepared:
         """Return what new points share; made when it is asked for, and not stored with the network."""

@@ -82,7 +82,8 @@ def _are_same(rows: Any, norms: np.ndarray, i: np.ndarray, j: np.ndarray, metric
 def _row_sums(rows: Any, entries: np.ndarray) -> np.ndarray:
     """Sum of `entries`, one per stored entry of `rows`, over every row: (k,)."""
     owners = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    return np.bincount(owners, weights=entries, minlength=rows.shape[0])
+    # Of no entries at all, the counts would be whole numbers.
+    return np.bincount(owners, weights=entries, minlength=rows.shape[0]).astype(np.float64, copy=False)
 
 
 @njit(cache=True, nogil=True)

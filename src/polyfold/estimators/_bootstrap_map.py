@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -25,7 +25,7 @@ from polyfold.estimators._layouts import (
     tsne_layout,
     umap_layout,
 )
-from polyfold.neighbors import Neighborhoods, distinct_rows, find_neighbors
+from polyfold.neighbors import Neighborhoods, distinct_rows, find_neighbors, unit_rows
 
 # Of the default network: neighbours need fewer clusterings than clusters do, and no search for the share of features.
 CLUSTERINGS, FEATURE_FRACTION = 100, 0.5
@@ -280,6 +280,15 @@ def _input_rows(network: MultilayerBootstrapNetwork) -> Any:
         return None
     rows = network.network_.bottom.X
     if network.metric_ == "cosine":
-        return normalize(rows.astype(np.float64))
+        return _directions(rows)
     # Single precision holds small whole numbers and their differences, and takes half of the time.
     return rows.astype(np.float32) if rows.dtype.kind in "iu" and rows.dtype.itemsize <= 2 else rows
+
+
+def _directions(rows: Any) -> Any:
+    """Rows of norm one; empty ones have a direction of their own, or they would be nearer to many than rows are."""
+    unit = unit_rows(rows)
+    empty = np.asarray(abs(unit).sum(axis=1)).reshape(-1, 1) == 0
+    if not empty.any():
+        return unit
+    return sp.hstack([unit, empty.astype(np.float64)], format="csr") if sp.issparse(unit) else np.hstack([unit, empty])
