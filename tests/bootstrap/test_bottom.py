@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from polyfold.bootstrap._bottom import DenseBottom, PrecomputedBottom, SparseBottom
 from polyfold.bootstrap._draws import Draw, draw
 from polyfold.neighbors import principal_screen, sorted_lists, with_own_zeros
-from tests.oracles.bootstrap import nearest_centers, shift
+from tests.oracles.bootstrap import nearest_centers, shift, similarity
 
 METRICS = ["euclidean", "cosine", "linear"]
 TYPES = [np.uint8, np.float32, np.float64]
@@ -34,6 +34,31 @@ def test_exact_assignment_is_brute_force(metric, dtype, own):
         d = a_draw(seed, 120, 40, 140)
         expected = nearest_centers(X[:, d.chosen], X[d.rows][:, d.chosen], metric)
         np.testing.assert_array_equal(dense(X, metric).assign(X, d, None, own=own), expected)
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("m", [30, 200])
+@pytest.mark.parametrize("negative", [False, True])
+def test_centres_without_a_word_have_the_cosine_zero(own, m, negative):
+    rng = np.random.default_rng(0)
+    X = (rng.random((200, 80)) - 0.5 * negative) * (rng.random((200, 80)) < 0.03)
+    d = a_draw(0, 200, 60, 80)
+    rows = X if own else X[:m]
+    assert (~X[d.rows][:, d.chosen].any(axis=1)).sum() > 5
+    points, centers = rows[:, d.chosen], X[d.rows][:, d.chosen]
+    found = dense(X, "cosine").assign(rows, d, None, own=own)
+    np.testing.assert_array_equal(
+        SparseBottom(sp.csr_array(X), "cosine").assign(sp.csr_array(rows), d, None, own=own), found
+    )
+    # Rows of one word lie on one line, where rounding decides in the literal version.
+    best = nearest_centers(points, centers, "cosine")
+    cosines = [
+        [similarity(x, centers[i], "cosine") for x, i in zip(points, which, strict=True)] for which in (found, best)
+    ]
+    np.testing.assert_allclose(*cosines, atol=1e-12)
+    apart = np.array(cosines[1]) <= 0
+    assert apart.any()
+    np.testing.assert_array_equal(found[apart], best[apart])
 
 
 def test_repeated_rows_are_assigned_as_brute_force_does():

@@ -1,8 +1,11 @@
 """What networks, and what is made of them, refuse, and what a user cannot break by accident."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 import polyfold as pf
@@ -165,3 +168,21 @@ def test_one_seed_is_enough_where_the_network_has_none(kind, options):
     assert np.array_equal(codes[0], codes[1])
     assert not np.array_equal(codes[0], codes[2])
     assert network.random_state is None
+
+
+@pytest.mark.parametrize("rows", [np.zeros((30, 20)), np.eye(1, 30).repeat(40, 0) * np.arange(40)[:, None]])
+def test_sparse_rows_with_hardly_a_word_are_fitted(rows):
+    network = pf.MultilayerBootstrapNetwork(2, n_classes=2, n_clusterings=20, feature_fraction=0.5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        assert np.isfinite(network.fit(sp.csr_array(rows)).embedding_).all()
+
+
+def test_dense_and_sparse_text_have_the_same_codes_but_for_ties():
+    rng = np.random.default_rng(3)
+    X = rng.random((200, 400)) * (rng.random((200, 400)) < 0.02)
+    network = pf.MultilayerBootstrapNetwork(2, n_clusterings=50, feature_fraction=0.5, random_state=0)
+    dense, sparse = (clone(network).fit(rows) for rows in (X, sp.csr_array(X)))
+    assert dense.metric_ == sparse.metric_ == "cosine"
+    np.testing.assert_array_equal(dense.codes(layer=0), sparse.codes(layer=0))
+    np.testing.assert_allclose(dense.transform(X), dense.embedding_, atol=1e-12)

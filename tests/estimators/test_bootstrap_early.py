@@ -139,3 +139,13 @@ def test_elsewhere_all_rows_take_the_whole_way(settings, options, monkeypatch):
     assert model.early_share_ == model.early_disagreement_ == 0
     assert model._early is None
     assert len(model.predict(X[:5])) == 5
+
+
+def test_copies_have_one_label_however_many_there_are():
+    """More copies of a place than a list holds: which of them are listed must not matter."""
+    X = np.random.default_rng(0).integers(0, 3, size=(1500, 4)).astype(float)
+    model = pf.BootstrapClustering(3, network=network(first_layer=0.5), n_init=3, random_state=0).fit(X)
+    places = np.unique(X, axis=0, return_inverse=True)[1].ravel()
+    assert all(len(set(model.labels_[places == place])) == 1 for place in np.unique(places))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_array_equal(np.concatenate([model.predict(X[i : i + 1]) for i in range(40)]), model.labels_[:40])

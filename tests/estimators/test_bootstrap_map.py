@@ -119,3 +119,18 @@ def test_bad_parameters_are_told_and_leave_nothing(changes, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X)
     assert not hasattr(model, "embedding_")
+
+
+@pytest.mark.parametrize("make", [sp.csr_array, np.asarray])
+def test_empty_texts_are_neighbours_of_nobody(make):
+    pytest.importorskip("openTSNE", reason="openTSNE is not installed: pip install 'polyfold[map]'")
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=200)
+    own = np.arange(150) // 50 == y[:, None]
+    rows = np.vstack([rng.poisson(0.05, (200, 150)) * own + rng.poisson(0.005, (200, 150)), np.zeros((5, 150))])
+    fitted = pf.BootstrapMap(
+        network=clone(NETWORK).set_params(metric="cosine"), layout="tsne", input_share=1.0, random_state=0
+    ).fit(make(rows))
+    near = fitted._graphs(fitted._near(10))[0].indices
+    words = np.flatnonzero(rows[:200].any(axis=1))
+    assert np.isin(near[words], np.flatnonzero(~rows.any(axis=1))).mean() < 0.05

@@ -148,15 +148,14 @@ class DenseBottom:
 
     def _search_unit(self, points: np.ndarray, centers: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """Nearest centres by the cosine, which is 0 with an empty row: by the distance those would be the nearest."""
-        full, empty = (np.flatnonzero(kept) for kept in (centers.any(axis=1), ~centers.any(axis=1)))
+        full = np.flatnonzero(centers.any(axis=1))
         if not len(full):
             return np.zeros(len(points), dtype=np.int32)
         winners = full[self._near(points, centers[full], chosen)].astype(np.int32)
-        if len(empty):
-            cosine = np.einsum("ij,ij->i", points, centers[winners])
-            winners = np.where(cosine < 0, empty[0], np.where(cosine > 0, winners, np.minimum(winners, empty[0])))
-        # An empty row is equally far from everything: the tie goes to the first centre.
-        winners[~points.any(axis=1)] = 0
+        # Where nothing is shared with the nearest, rounded distances would choose; the first of the largest counts.
+        apart = np.flatnonzero(np.einsum("ij,ij->i", points, centers[winners]) <= 0)
+        if len(apart):
+            winners[apart] = (points[apart] @ centers.T).argmax(axis=1)
         return winners
 
     def _near(self, points: np.ndarray, centers: np.ndarray, chosen: np.ndarray) -> np.ndarray:
