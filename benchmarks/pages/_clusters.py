@@ -138,7 +138,7 @@ def numbers(runs: Runs, counts: dict[str, int]) -> str:
     share = 100 * np.mean([right[n] for n in stored]) if stored else 0.0
     text = (
         f"Within 20 % of the classes (median of the seeds) on {share:.0f} % of {len(stored)} sets as stored; "
-        f"wrong without a warning: {listed(silent)}."
+        f"warned on {sum(warned.values())} of {len(warned)} lines; wrong without a warning: {listed(silent)}."
     )
     return f"{text}\n\n{table(['', 'classes', *methods, 'ours within 20 %', 'ours warned'], rows)}"
 

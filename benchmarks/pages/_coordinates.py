@@ -60,7 +60,7 @@ def manifolds(figures: dict[str, Any]) -> str:
     known, held = [n for n in figures if n not in SHAPES], [n for n in figures if n in SHAPES]
     divider = [["*held out:*", *[""] * len(methods)]] if held else []
     means = []
-    for label, names in (("mean", known), ("mean, held out", held)):
+    for label, names in (("mean of those not held out", known), ("mean, held out", held)):
         if names:
             means.append([label, *cells([float(np.mean([figures[n][m] for n in names])) for m in methods], 2)])
     lost = []
@@ -68,7 +68,7 @@ def manifolds(figures: dict[str, Any]) -> str:
         ours, others = (
             max(float(np.mean(figures[name][m])) for m in methods if is_ours(m) is own) for own in (True, False)
         )
-        if round(others - ours, 2) > 0:
+        if round(others, 2) > round(ours, 2):
             lost.append(f"{name} ({ours:.2f} against {others:.2f})")
     body = table(["shape, coordinates", *methods], [*map(line, known), *divider, *map(line, held), *means])
     return f"{body}\n\nThe best of ours loses to the best of the others on: {listed(lost, 'none')}."
