@@ -9,9 +9,10 @@ from benchmarks.pages._markdown import cells, listed, table
 
 TEXT = """## Maps
 
-Two dimensions, at most 5,000 rows, defaults everywhere, {seeds}. *tsne* is openTSNE; *ours* is `BootstrapMap()`, with both
-packages installed (t-SNE up to 20,000 points); the others of ours have another layout. Accuracy: leave-one-out, of 10 nearest neighbours in the map; trustworthiness: of the 15 nearest, on the
-input; time: processor seconds over those of umap-learn on the same set."""
+Two dimensions, at most 5,000 rows, defaults everywhere, {seeds}. *tsne* is openTSNE; *ours* is `BootstrapMap()` with
+both packages installed (t-SNE up to 20,000 points); the others of ours have another layout. Accuracy: leave-one-out, of
+10 nearest neighbours in the map; trustworthiness: of the 15 nearest, on the input; time: processor seconds over
+those of umap-learn on the same set."""
 SCORES = {"accuracy": ("Accuracy, %", 1), "trustworthiness": ("Trustworthiness", 3)}
 OTHERS = ("umap", "tsne", "pacmap")
 
