@@ -173,6 +173,8 @@ class DenseBottom:
     ) -> np.ndarray:
         out = np.empty(len(points), dtype=np.int32)
         nearest_candidate(points, centers, neighbors, position, self.n_candidates, sum_kind(points), out)
+        if self.unit:
+            out[~points.any(axis=1)] = 0  # as in the search among all
         missing = np.flatnonzero(out < 0)
         if len(missing):
             out[missing] = self._search(points[missing], centers, chosen)
