@@ -17,8 +17,10 @@ from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
 from polyfold.estimators._bootstrap_neighbors import new_network, take_feature_names
 from polyfold.estimators._layouts import (
     LAYOUTS,
+    NEIGHBORS,
     Lists,
     choose_layout,
+    count_neighbors,
     eigenmaps,
     place,
     require_layout,
@@ -31,8 +33,6 @@ from polyfold.neighbors import Neighborhoods, distinct_rows, find_neighbors, uni
 CLUSTERINGS, FEATURE_FRACTION = 100, 0.5
 # Above so many points the network would take most of the time: half of the clusterings, at some loss of accuracy.
 MANY_POINTS, CLUSTERINGS_MANY = 3000, 50
-# Neighbours by layout; a third of those of t-SNE is its perplexity.
-NEIGHBORS = {"spectral": 10, "umap": 15, "tsne": 60}
 # Neighbours that place a new point.
 PLACING = 10
 
@@ -135,7 +135,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 self.network_._ranking_layers(self.layer)
             with phase("start"):
                 # As many neighbours as the layout takes; eigenmaps take the first of them.
-                near = self._near(min(NEIGHBORS[self.layout_], n - 1))
+                near = self._near(count_neighbors(self.layout_, n))
                 self._spectrum, start = self._start(near)
             with phase("layout"):
                 plain = self.layout_ == "spectral" or not self._has_news()
@@ -201,7 +201,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         graphs = self._graphs(near)
         if self.layout_ == "umap":
             return umap_layout(graphs, start, seed=seed)
-        return tsne_layout(graphs, start, perplexity=near.indices.shape[1] / 3, seed=seed)
+        return tsne_layout(graphs, start, seed=seed)
 
     def _graphs(self, near: Lists) -> list[Lists]:
         """Neighbours by the network, and in the input where those count as well."""

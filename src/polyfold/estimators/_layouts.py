@@ -28,10 +28,15 @@ PACKAGES = {"tsne": "openTSNE", "umap": "umap"}
 TSNE_POINTS = 20_000
 # Steps of t-SNE. The start is a map already: a third of the usual exaggeration keeps it, and fewer steps suffice.
 EARLY, EXAGGERATION, CHUNK = 100, 4, 50
-# Openness of the tree that gives the forces, late steps, and their length in units of openTSNE's "auto". Few points can
-# pay for closer forces; of 5,000, the wide tree takes the time of a grid with cells of 2 at a third of its error.
-FEW_POINTS = 3000
-FEW, MANY = (0.8, 200, 2), (1.0, 100, 3)
+# Openness of the tree that gives the forces, late steps, and their length in units of openTSNE's "auto". Some thousand
+# points can pay for close forces and steps until they rest, as umap-learn is slow there; of 5,000, the wide tree takes
+# the time of a grid with cells of 2 at a third of its error.
+FEW_POINTS, SOME_POINTS = 1000, 3000
+FEW, SOME, MANY = (0.8, 200, 2), (0.5, 400, 2), (1.0, 100, 3)
+# Affinities are means over perplexities: some sets want close neighbours, some many.
+PERPLEXITIES, PERPLEXITIES_SOME = (20,), (10, 30)
+# Neighbours by layout; t-SNE takes three times its largest perplexity.
+NEIGHBORS = {"spectral": 10, "umap": 15}
 
 
 @dataclass(frozen=True)
@@ -71,15 +76,18 @@ def eigenmaps(near: Neighborhoods, n_components: int) -> Spectrum | None:
     return spectrum_from_operator(LaplacianEigenmaps(step_time="unit").operator_of(near), n_components)
 
 
-def tsne_layout(graphs: Sequence[Lists], start: NDArray, *, perplexity: float, seed: int) -> NDArray:
-    """t-SNE of graphs, started from coordinates of the points: (n, n_components).
+def count_neighbors(layout: str, n_samples: int) -> int:
+    """Return how many neighbours of every point a layout takes."""
+    wanted = 3 * max(_perplexities(n_samples)) if layout == "tsne" else NEIGHBORS[layout]
+    return min(wanted, n_samples - 1)
 
-    Affinities need three times as many neighbours as the perplexity.
-    """
+
+def tsne_layout(graphs: Sequence[Lists], start: NDArray, *, seed: int) -> NDArray:
+    """t-SNE of graphs, started from coordinates of the points: (n, n_components)."""
     tsne = require_layout("tsne")
     weights = np.array([graph.weight for graph in graphs]) / sum(graph.weight for graph in graphs)
-    P = sum(w * _perplexity_affinities(tsne, g, perplexity) for w, g in zip(weights, graphs, strict=True))
-    theta, late, length = FEW if len(start) <= FEW_POINTS else MANY
+    P = sum(w * _affinities(tsne, g) for w, g in zip(weights, graphs, strict=True))
+    theta, late, length = _by_size(len(start), FEW, SOME, MANY)
     Z = tsne.TSNEEmbedding(
         tsne.initialization.rescale(start),
         tsne.affinity.PrecomputedAffinities(P),
@@ -135,6 +143,21 @@ def place(distances: NDArray, indices: NDArray, Z: NDArray) -> NDArray:
     weights /= weights.sum(axis=1, keepdims=True)
     placed = np.einsum("ij,ijp->ip", weights, Z[indices])
     return np.where(nearest == 0, Z[indices[:, 0]], placed)
+
+
+def _by_size(n_samples: int, few: Any, some: Any, many: Any) -> Any:
+    return few if n_samples <= FEW_POINTS else some if n_samples <= SOME_POINTS else many
+
+
+def _perplexities(n_samples: int) -> tuple[int, ...]:
+    return _by_size(n_samples, PERPLEXITIES, PERPLEXITIES_SOME, PERPLEXITIES)
+
+
+def _affinities(tsne: Any, graph: Lists) -> Any:
+    """Mean of the affinities of all perplexities; each needs three times as many neighbours, or takes what there is."""
+    n, k = graph.indices.shape
+    sizes = [min(3 * perplexity, k) for perplexity in _perplexities(n)]
+    return sum(_perplexity_affinities(tsne, graph.first(size), size / 3) for size in sizes) / len(sizes)
 
 
 def _perplexity_affinities(tsne: Any, graph: Lists, perplexity: float) -> Any:
