@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import polyfold as pf
 from polyfold.estimators import _layouts as layouts
@@ -55,6 +55,18 @@ def test_the_layout_starts_from_the_eigenmaps(monkeypatch):
     start, Z = (new_map(layout).fit_transform(X) for layout in ("spectral", "tsne"))
     for column in range(2):
         assert np.corrcoef(start[:, column], Z[:, column])[0, 1] > 0.999
+
+
+def test_affinities_are_the_mean_over_perplexities(monkeypatch):
+    """Each perplexity sees three times as many of the nearest, the smaller one no more."""
+    tsne = pytest.importorskip("openTSNE", reason="openTSNE is not installed: pip install 'polyfold[map]'")
+    distances, indices = NearestNeighbors(n_neighbors=30).fit(X).kneighbors()
+    near = layouts.Lists(distances, indices)
+    monkeypatch.setattr(layouts, "PERPLEXITIES", (4, 10))
+    assert layouts.count_neighbors("tsne", len(X)) == 30
+    both = layouts._affinities(tsne, near)
+    alone = [layouts._perplexity_affinities(tsne, near.first(3 * p), p) for p in (4, 10)]
+    np.testing.assert_allclose(both.toarray(), (alone[0] + alone[1]).toarray() / 2, atol=1e-15)
 
 
 def test_far_groups_of_a_graph_that_falls_apart_are_kept_apart():
