@@ -33,7 +33,7 @@ EARLY, EXAGGERATION, CHUNK = 100, 4, 50
 # the time of a grid with cells of 2 at a third of its error.
 FEW_POINTS, SOME_POINTS = 1000, 3000
 FEW, SOME, MANY = (0.8, 200, 2), (0.5, 400, 2), (1.0, 100, 3)
-# Affinities are means over perplexities: some sets want close neighbours, some many.
+# Affinities are means over perplexities: classes of images want few neighbours, text and trustworthiness more.
 PERPLEXITIES, PERPLEXITIES_SOME = (20,), (10, 30)
 # Neighbours by layout; t-SNE takes three times its largest perplexity.
 NEIGHBORS = {"spectral": 10, "umap": 15}
