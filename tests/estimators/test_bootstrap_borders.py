@@ -81,11 +81,6 @@ def test_scores_of_numbers_are_empty_where_the_number_is_given():
     assert model.set_params(n_clusters=3).fit(X).n_clusters_scores_ == {}
 
 
-def test_the_number_cannot_be_chosen_by_one_clustering():
-    with pytest.raises(ValueError, match="n_clusterings must be >= 2, got 1"):
-        pf.BootstrapClustering(network=small(n_clusterings=1)).fit(X)
-
-
 def test_reliability_is_that_of_the_last_layer():
     network = small(n_clusterings="auto").fit(X)
     assert network.at_layer(-1).reliability_ == network.reliability_

@@ -13,7 +13,7 @@ from polyfold.bootstrap._matching import shared_centers
 from polyfold.bootstrap._membership import Membership, fit_membership
 from polyfold.bootstrap._nearest import nearest_by_codes
 from polyfold.bootstrap._network import Network, fit_network
-from polyfold.bootstrap._number import most_reproduced, number_scores, splits_again
+from polyfold.bootstrap._number import clearest, number_scores
 from polyfold.bootstrap._output import Output, fit_output
 from polyfold.bootstrap._stacks import fit_stacks
 
@@ -34,6 +34,7 @@ __all__ = [
     "check_settings",
     "choose_bottom",
     "choose_share",
+    "clearest",
     "decaying_sizes",
     "deepest",
     "fingerprint",
@@ -46,12 +47,10 @@ __all__ = [
     "layer_agreement",
     "layer_sizes",
     "level_of",
-    "most_reproduced",
     "n_directions",
     "nearest_by_codes",
     "number_scores",
     "sample_rows",
     "shared_centers",
-    "splits_again",
     "stored_seed",
 ]

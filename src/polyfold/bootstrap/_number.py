@@ -1,144 +1,111 @@
-"""How many groups there are: the number that says most of what two independent networks agree on.
+"""How many groups there are: how many the random walk on a network's neighbour graph hardly leaves.
 
-With A and B the groups that the halves of a network find, I their mutual information in bits and H their entropies,
-the score of a number is
+With λ_1 ≥ λ_2 ≥ … the eigenvalues of that walk, a group that is left rarely gives one near 1, and what splits a group
+gives smaller ones [Ng2002]. The score of a number c is the gap behind its eigenvalue,
 
-    I(A, B) − E − 2 (H(A) + H(B) − 2 I(A, B)),
+    log((1 − λ_{c+1} + ε) / (1 − λ_c + ε)),
 
-what they agree on beyond chance (E, for groups of these sizes), less twice what they do not: a finer partition wins
-only if nearly all that it adds comes again.
-Numbers are compared in the layers that suit them, those with a few centres per group.
+how much sooner the walk leaves the parts of a group than the groups themselves; walks that stay longer than 1/ε steps
+count as staying. Gaps by chance move from sample to sample and those of groups do not, so that scores are means over
+samples of the points and of the clusterings.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
+import scipy.sparse as sp
 
 from polyfold._running import threaded
-from polyfold.bootstrap._agreement import SAMPLE, agree, group, n_directions, sample_rows
-from polyfold.bootstrap._cut import fit_cut
-from polyfold.bootstrap._draws import CENTERS_PER_CLASS
-from polyfold.bootstrap._stacks import halves
+from polyfold.bootstrap._agreement import sample_rows
+from polyfold.bootstrap._nearest import nearest_by_codes
+from polyfold.bootstrap._output import largest_pairs
+from polyfold.neighbors import distinct_rows
 
-# Most centres per group in a layer that judges a number; more tell its parts apart.
-MOST_CENTERS = 8
-# Of numbers that say this share of what the best one says, the smallest is taken.
-SIMPLER = 0.95
-# Below this agreement, or with a rival this close, a number is a guess.
-SURE, RIVAL = 0.95, 0.9
-PENALTY = 2.0
-# A number is a guess, too, if the halves share more of what one more group says than this.
-MOST = 0.5
+# Samples, their share of the points, and how many of these at least and at most.
+SAMPLES, SHARE = 20, 0.7
+FEWEST_POINTS, MOST_POINTS = 16, 1000
+# Points among which samples are drawn; copies count once if there are so many places.
+DRAWN, MANY_PLACES = 20_000, 20
+# Neighbours in the graph, an eighth of its points where those are few, and ε.
+NEIGHBORS, STAYING = 10, 0.05
+# Numbers that are tried: up to this one, and as long as there are so many points for each group.
+MOST_GROUPS, FEWEST_MEMBERS = 60, 8
+# A number is a guess if its score is lower, or the highest in a smaller share of the samples.
+CLEAR, OFTEN = 0.5, 0.9
 
 
-def number_scores(
-    codes: Sequence[np.ndarray], sizes: Sequence[int], numbers: Sequence[int], *, seed: int
-) -> dict[int, tuple[float, float]]:
-    """Score of every number of groups, in bits, and the agreement (adjusted Rand index) behind it.
+def number_scores(codes: Sequence[np.ndarray], sizes: Sequence[int], *, seed: int) -> dict[int, tuple[float, float]]:
+    """Score of every number of groups, and the share of the samples in which it is the highest.
 
     Parameters
     ----------
     codes : list of (V, n)
-        Codes of all layers, by stacks.
+        Codes of all layers.
     sizes : list of int
-    numbers : list of int
     seed : int
+        Of the samples.
+
+    Notes
+    -----
+    O(s (m² V L + m³)) time for s samples of m points, whatever their number is.
     """
-    rows = sample_rows(codes[0].shape[1], SAMPLE, seed)
-    judged = {level: [] for level in range(len(sizes))}
-    places = _n_places(codes[0][:, rows])
-    for number in [number for number in numbers if number <= places] or [2]:
-        for level in _suitable(sizes, number):
-            judged[level].append(number)
+    points, n_places = _points(codes, seed)
+    size = min(MOST_POINTS, max(int(SHARE * len(points)), min(len(points), FEWEST_POINTS)))
+    numbers = range(2, max(2, min(MOST_GROUPS, len(points) // FEWEST_MEMBERS, n_places)) + 1)
 
-    def judge(level: int) -> list[tuple[float, float]]:
-        found = _found_twice(codes[level][:, rows], sizes[level], judged[level], seed)
-        return [(reproduced(left, right), agree(left, right)) for left, right in found]
+    def gaps(sample: int) -> np.ndarray:
+        rng = np.random.default_rng([seed, 2**31 + 3, sample])
+        rows = np.sort(rng.choice(points, size, replace=False))
+        halves = [rng.choice(len(layer), -(-len(layer) // 2), replace=False) for layer in codes]
+        parts = [layer[np.ix_(half, rows)] for layer, half in zip(codes, halves, strict=True)]
+        return np.diff(np.log(_leaving(parts, sizes, len(numbers) + 2) + STAYING))[1:]
 
-    levels = [level for level in judged if judged[level]]
-    scores: dict[int, tuple[float, float]] = {}
-    for level, found in zip(levels, threaded(judge, levels), strict=True):
-        for number, score in zip(judged[level], found, strict=True):
-            scores[number] = max(score, scores.get(number, score))
-    return dict(sorted(scores.items()))
+    found = np.array(list(threaded(gaps, range(SAMPLES))))
+    highest = np.bincount(found.argmax(axis=1), minlength=len(numbers)) / SAMPLES
+    return {c: (float(g), float(h)) for c, g, h in zip(numbers, found.mean(axis=0), highest, strict=True)}
 
 
-def most_reproduced(scores: dict[int, tuple[float, float]]) -> tuple[int, str]:
-    """Return the smallest number whose score is near the best, and why it is a guess: nothing if it stands out."""
-    best = max(score for score, _ in scores.values())
-    number = min(count for count, (score, _) in scores.items() if score >= best - (1.0 - SIMPLER) * abs(best))
-    best, agreement = scores[number]
-    if agreement < SURE:
-        return number, f"two halves of the network agree to {agreement:.3f} (adjusted Rand index) and not to {SURE}"
-    # Of far groups that are cut once more by chance most stays the same; see `splits_again` for larger numbers.
-    rivals = {count: score for count, (score, _) in scores.items() if count < number - 1}
-    rival = max(rivals, key=rivals.__getitem__, default=number)
-    if rivals.get(rival, 0.0) >= RIVAL * best:
-        return number, f"{rival} of them score {rivals[rival]:.2f} bits, {number} score {best:.2f}"
+def clearest(scores: dict[int, tuple[float, float]]) -> tuple[int, str]:
+    """Return the number with the highest score, and why it is a guess: nothing if it is clear."""
+    number = max(scores, key=lambda count: scores[count][0])
+    score, share = scores[number]
+    if score < CLEAR:
+        return number, f"its score is {score:.2f} and not {CLEAR}"
+    if share < OFTEN:
+        return number, f"its score is the highest in {share:.0%} of the samples and not in {OFTEN:.0%}"
     return number, ""
 
 
-def splits_again(codes: Sequence[np.ndarray], sizes: Sequence[int], number: int, *, seed: int) -> bool:
-    """Whether both halves of a network find most of what one more group says, in a layer that suits it."""
-    rows = sample_rows(codes[0].shape[1], SAMPLE, seed)
-    if _n_places(codes[0][:, rows]) <= number:
-        return False
-
-    def share(level: int) -> float:
-        pairs = _found_twice(codes[level][:, rows], sizes[level], [number, number + 1], seed)
-        (shared, said), (shared_then, said_then) = (_information(left, right) for left, right in pairs)
-        added = said_then - said
-        return (shared_then - shared) / added if added > 0 else 0.0
-
-    return max(threaded(share, _suitable(sizes, number + 1))) > MOST
+def _points(codes: Sequence[np.ndarray], seed: int) -> tuple[np.ndarray, int]:
+    """Points of which samples are drawn, and the number of places: of copies one, unless there are few places."""
+    rows = sample_rows(codes[0].shape[1], DRAWN, seed)
+    # Points that share all codes of the first layer share those of the others.
+    copies = distinct_rows(codes[0][:, rows].T)
+    if copies is None:
+        return rows, len(rows)
+    return (rows if len(copies[0]) < MANY_PLACES else rows[copies[0]]), len(copies[0])
 
 
-def reproduced(left: np.ndarray, right: np.ndarray) -> float:
-    """Bits that two partitions share beyond chance, less twice those that they do not.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> labels = np.repeat([0, 1], 5000)
-    >>> round(reproduced(labels, 1 - labels), 3)
-    1.0
-    """
-    shared, said = _information(left, right)
-    chance = expected_mutual_information(contingency_matrix(left, right), len(left)) / np.log(2.0)
-    return float(shared - chance - PENALTY * 2.0 * (said - shared))
+def _leaving(codes: Sequence[np.ndarray], sizes: Sequence[int], count: int) -> np.ndarray:
+    """How soon the walk on the neighbour graph of (V, m) codes leaves its groups: the smallest 1 - λ, rising."""
+    m = codes[0].shape[1]
+    k = min(NEIGHBORS, max(2, m // FEWEST_MEMBERS), m - 1)
+    W = _graph(codes, sizes, k).toarray()
+    roots = np.sqrt(W.sum(axis=1))
+    values, _ = largest_pairs(W / np.outer(roots, roots), count)
+    # Fewer points than asked for have no further groups.
+    return np.pad(1.0 - values[::-1], (0, count - len(values)), constant_values=1.0).clip(0.0)
 
 
-def _n_places(codes: np.ndarray) -> int:
-    """Count the points of (V, n) codes that differ: no more groups can be found."""
-    return np.unique(codes, axis=1).shape[1]
-
-
-def _found_twice(
-    codes: np.ndarray, n_centers: int, numbers: Sequence[int], seed: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the groups that the two halves of a layer's clusterings find, for each of some numbers of them."""
-    parts = [np.ascontiguousarray(half) for half in halves(codes)]
-    cuts = [fit_cut(part, n_centers, n_directions(max(numbers)), seed=seed) for part in parts]
-    for number in numbers:
-        left, right = (group(cut, part, number, seed=seed) for cut, part in zip(cuts, parts, strict=True))
-        yield left, right
-
-
-def _information(left: np.ndarray, right: np.ndarray) -> tuple[float, float]:
-    """Bits that two partitions share, and that each of them says, on the mean."""
-    table = contingency_matrix(left, right) / len(left)
-    joint, a, b = (_entropy(part) for part in (table.ravel(), table.sum(axis=1), table.sum(axis=0)))
-    return a + b - joint, (a + b) / 2.0
-
-
-def _entropy(shares: np.ndarray) -> float:
-    shares = shares[shares > 0]
-    return float(-(shares * np.log2(shares)).sum())
-
-
-def _suitable(sizes: Sequence[int], number: int) -> list[int]:
-    """Layers with a few centres per group; the nearest to that if there is none."""
-    low, high = CENTERS_PER_CLASS * number, MOST_CENTERS * (number + 1)
-    found = [level for level, size in enumerate(sizes) if low <= size <= high]
-    return found or [int(np.argmin([abs(size - (low + high) / 2) for size in sizes]))]
+def _graph(codes: Sequence[np.ndarray], sizes: Sequence[int], k: int) -> Any:
+    """Graph of the k nearest by the codes of all layers: weight 1 to the nearest, falling by its own scale."""
+    n_clusterings, m = sum(map(len, codes)), codes[0].shape[1]
+    agreements, indices = nearest_by_codes(codes, codes, sizes, k, layers=range(len(codes)), own=True)
+    # The root of the share of differing codes is the Euclidean distance of the one-of-k vectors.
+    distances = np.sqrt(1.0 - agreements / n_clusterings)
+    farther = distances - distances[:, :1]
+    scale = farther.mean(axis=1, keepdims=True)
+    weights = np.exp(-farther / np.where(scale > 0, scale, 1.0))
+    W = sp.csr_array((weights.ravel(), indices.ravel(), np.arange(0, m * k + 1, k)), shape=(m, m))
+    return W + W.T - W * W.T

@@ -288,8 +288,7 @@ class MultilayerBootstrapNetwork(
         sizes = layer_sizes(self, rows.shape[0])
         if checkpoint is not None:
             stored = Folders(checkpoint, settings(self, rows, sizes), seed)
-        if self.metric_ == "euclidean":
-            advise_scaling(self, rows)
+        self._is_uneven = self.metric_ == "euclidean" and advise_scaling(self, rows)
         rest = 0.0 if others is None or not places else others.source.n_rows / rows.shape[0] - 1
         phase = phases({"network": 1.0, "output": OUTPUT_COST, "other rows": rest})
         with phase("network"):

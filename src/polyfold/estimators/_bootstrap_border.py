@@ -124,10 +124,10 @@ def lists_of(X: Any, *, reset: bool) -> NDArray:
     return sorted_lists(with_own_zeros(X) if reset else X, drop_self=False)
 
 
-def advise_scaling(network: Any, X: Any) -> None:
-    """Warn where a tenth of the columns hold nearly all of the variance: the others will hardly count."""
+def advise_scaling(network: Any, X: Any) -> bool:
+    """Warn where a tenth of the columns hold nearly all of the variance, and say so: the others will hardly count."""
     if sp.issparse(X) or X.shape[1] < 2:
-        return
+        return False
     X = X[:: -(-len(X) // ADVICE_ROWS)]
     # In units of the largest entry, so that squares of huge and of tiny numbers stay numbers.
     unit = float(max(X.max(), -float(X.min())))
@@ -135,7 +135,7 @@ def advise_scaling(network: Any, X: Any) -> None:
     order = np.argsort(variance)[::-1][: max(1, X.shape[1] // 10)]
     share = variance[order].sum() / (variance.sum() or 1.0)
     if share < HEAVY or np.count_nonzero(variance) <= len(order):
-        return
+        return False
     names = getattr(network, "feature_names_in_", np.arange(X.shape[1]))[order[:3]]
     warnings.warn(
         f"{share:.0%} of the variance of X is in {len(order)} of its {X.shape[1]} columns "
@@ -144,6 +144,7 @@ def advise_scaling(network: Any, X: Any) -> None:
         ScaleWarning,
         stacklevel=outside(),
     )
+    return True
 
 
 def suitable_metric(X: Any) -> str:
