@@ -74,6 +74,7 @@ def test_the_summary_names_sets_far_below_k_means():
 def test_a_wrong_number_without_a_warning_is_said(warned, silent):
     text = _clusters.numbers(runs(60.0, 50.0, 50.0, warned), {"iris": 5})
     assert f"wrong without a warning: {silent}." in text
+    assert f"| iris | 5 | {'3?' if silent == 'none' else '3'} |" in text
 
 
 def test_maps_that_are_behind_are_named():

@@ -125,35 +125,42 @@ def losses(runs: Runs) -> str:
 
 
 def numbers(runs: Runs, counts: dict[str, int]) -> str:
-    """List the groups found where the number is not told, and whether ours warned that it is a guess."""
+    """List the groups found where the number is not told, ours with a question mark where it was called a guess."""
     methods = [AUTO, *UNTOLD]
-    rows, right = [], {name: is_near(runs, name, counts[name]) for name in runs}
-    warned = {name: guessed(runs, name) for name in runs}
-    for name in runs:
-        found = [listed(map(str, runs[name].get(m, {}).get("groups", [])), "–") for m in methods]
-        marks = ["yes" if right[name] else "no", "yes" if warned[name] else "no"]
-        rows.append([f"{name}{' (held out)' if is_held_out(name) else ''}", str(counts[name]), *found, *marks])
-    silent = [name for name in runs if not right[name] and not warned[name]]
-    stored = [n for n in runs if not n.endswith(", scaled")]
-    share = 100 * np.mean([right[n] for n in stored]) if stored else 0.0
-    text = (
-        f"Within 20 % of the classes (median of the seeds) on {share:.0f} % of {len(stored)} sets as stored; "
-        f"warned on {sum(warned.values())} of {len(warned)} lines; wrong without a warning: {listed(silent)}."
-    )
-    return f"{text}\n\n{table(['', 'classes', *methods, 'ours within 20 %', 'ours warned'], rows)}"
-
-
-def is_near(runs: Runs, name: str, classes: int) -> bool:
-    """Whether the median number found is within 20 % of the classes."""
-    return abs(float(np.median(runs[name][AUTO]["groups"])) - classes) <= 0.2 * classes
-
-
-def guessed(runs: Runs, name: str) -> bool:
-    """Whether most seeds warned that the number is a guess."""
-    said = [
-        any(message.startswith("GuessWarning") for message in seed) for seed in runs[name][AUTO].get("warnings", [])
+    near = {name: is_near(np.median(runs[name][AUTO]["groups"]), counts[name]) for name in runs}
+    shares = [
+        f"{100 * np.mean([near[n] for n in names]):.0f} % of {len(names)} ({label})"
+        for label, names in groups_of_sets(n for n in runs if not n.endswith(", scaled")).items()
+        if names
     ]
-    return bool(said) and float(np.mean(said)) > 0.5
+    sure = [(name, number) for name in runs for number, guess in _answers(runs, name) if not guess]
+    wrong = dict.fromkeys(name for name, number in sure if not is_near(number, counts[name]))
+    text = (
+        f"Within 20 % of the classes (median of the seeds), sets as stored: {listed(shares)}. Without a warning: "
+        f"{len(sure)} of {sum(len(_answers(runs, name)) for name in runs)} runs; wrong without a warning: "
+        f"{listed(wrong)}."
+    )
+    head = ["", "classes", *methods, "ours within 20 %", *(f"NMI, {m}" for m in methods)]
+    rows = []
+    for name in runs:
+        ours = listed((f"{number}{'?' * guess}" for number, guess in _answers(runs, name)), "–")
+        others = [listed(map(str, runs[name].get(m, {}).get("groups", [])), "–") for m in UNTOLD]
+        scores = cells([mean(runs, name, m, "nmi") for m in methods])
+        label = f"{name}{' (held out)' if is_held_out(name) else ''}"
+        rows.append([label, str(counts[name]), ours, *others, "yes" if near[name] else "no", *scores])
+    return f"{text}\n\n{table(head, rows)}"
+
+
+def is_near(number: float, classes: int) -> bool:
+    """Whether a number is within 20 % of the classes."""
+    return abs(number - classes) <= 0.2 * classes
+
+
+def _answers(runs: Runs, name: str) -> list[tuple[int, bool]]:
+    """Numbers that ours found, seed by seed, and whether it called them a guess."""
+    found = runs[name][AUTO]
+    guesses = [any(text.startswith("GuessWarning") for text in texts) for texts in found["warnings"]]
+    return list(zip(found["groups"], guesses, strict=True))
 
 
 def full(figures: dict[str, Any]) -> str:

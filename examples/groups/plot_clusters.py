@@ -62,8 +62,8 @@ print(
 # %%
 # How many?
 # ---------
-# Leave the number out. Every number gets a score, and the agreement of two halves of the network says how sure it is;
-# a number that the data do not settle comes with a warning.
+# Leave the number out. Every number gets a score, and the share of samples in which it is the highest says how sure it
+# is; a number that the data do not settle comes with a warning.
 
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always", GuessWarning)

@@ -72,7 +72,9 @@ def test_copies_count_once_where_there_are_many_places():
     assert clearest(number_scores([np.repeat(codes, 40, axis=1)], [15], seed=0)) == (2, "")
 
 
-@pytest.mark.parametrize("n", [2, 3, 10, 17])
-def test_a_few_points_have_two_groups_at_most(n):
+@pytest.mark.parametrize(("n", "numbers"), [(2, [2]), (3, [2, 3]), (10, [2, 3]), (31, [2, 3]), (40, [2, 3, 4, 5])])
+def test_every_number_tried_has_points_for_its_groups(n, numbers):
     y = np.arange(n) % 2
-    assert list(number_scores([codes_of(y, 20, 4, 0.1, seed=0)], [4], seed=0)) == [2]
+    scores = number_scores([codes_of(y, 60, 9, 0.3, seed=0)], [9], seed=0)
+    assert list(scores) == numbers
+    assert clearest(scores)[0] == 2

@@ -133,7 +133,7 @@ def test_the_number_of_clusters_is_marked():
     display = report.ClusterNumberDisplay.from_estimator(model)
     scores, marked = display.ax_.lines[:2]
     assert dict(zip(scores.get_xdata(), scores.get_ydata(), strict=True)) == pytest.approx(
-        {number: bits for number, (bits, _) in model.n_clusters_scores_.items()}
+        {number: score for number, (score, _) in model.n_clusters_scores_.items()}
     )
     assert marked.get_xdata()[0] == model.n_clusters_
     with pytest.raises(ValueError, match="n_clusters='auto'"):

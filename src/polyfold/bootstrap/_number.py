@@ -27,7 +27,7 @@ SAMPLES, SHARE = 20, 0.7
 FEWEST_POINTS, MOST_POINTS = 16, 1000
 # Points among which samples are drawn; copies count once if there are so many places.
 DRAWN, MANY_PLACES = 20_000, 20
-# Neighbours in the graph, an eighth of its points where those are few, and ε.
+# Neighbours in the graph, a quarter of its points where those are few, and ε.
 NEIGHBORS, STAYING = 10, 0.05
 # Numbers that are tried: up to this one, and as long as there are so many points for each group.
 MOST_GROUPS, FEWEST_MEMBERS = 60, 8
@@ -52,7 +52,8 @@ def number_scores(codes: Sequence[np.ndarray], sizes: Sequence[int], *, seed: in
     """
     points, n_places = _points(codes, seed)
     size = min(MOST_POINTS, max(int(SHARE * len(points)), min(len(points), FEWEST_POINTS)))
-    numbers = range(2, max(2, min(MOST_GROUPS, len(points) // FEWEST_MEMBERS, n_places)) + 1)
+    # Three are tried in any case: a number is clear only beside another one.
+    numbers = range(2, max(2, min(MOST_GROUPS, max(3, len(points) // FEWEST_MEMBERS), n_places)) + 1)
 
     def gaps(sample: int) -> np.ndarray:
         rng = np.random.default_rng([seed, 2**31 + 3, sample])
@@ -90,7 +91,7 @@ def _points(codes: Sequence[np.ndarray], seed: int) -> tuple[np.ndarray, int]:
 def _leaving(codes: Sequence[np.ndarray], sizes: Sequence[int], count: int) -> np.ndarray:
     """How soon the walk on the neighbour graph of (V, m) codes leaves its groups: the smallest 1 - λ, rising."""
     m = codes[0].shape[1]
-    k = min(NEIGHBORS, max(2, m // FEWEST_MEMBERS), m - 1)
+    k = min(NEIGHBORS, max(3, m // 4), m - 1)
     W = _graph(codes, sizes, k).toarray()
     roots = np.sqrt(W.sum(axis=1))
     values, _ = largest_pairs(W / np.outer(roots, roots), count)

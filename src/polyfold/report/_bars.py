@@ -83,8 +83,8 @@ class ClusterNumberDisplay(Display):
     ----------
     numbers : array-like of int of shape (k,)
     scores : array-like of shape (k,)
-    agreements : array-like of shape (k,), default=None
-        How far two halves of the network agree on the clusters, drawn on an axis of its own.
+    shares : array-like of shape (k,), default=None
+        Of the samples in which a number has the highest score, drawn on an axis of its own.
     chosen : int, default=None
     label : str, default="score"
 
@@ -106,11 +106,11 @@ class ClusterNumberDisplay(Display):
         numbers: ArrayLike,
         scores: ArrayLike,
         *,
-        agreements: ArrayLike | None = None,
+        shares: ArrayLike | None = None,
         chosen: int | None = None,
         label: str = "score",
     ):
-        self.numbers, self.scores, self.agreements = numbers, scores, agreements
+        self.numbers, self.scores, self.shares = numbers, scores, shares
         self.chosen, self.label = chosen, label
 
     @classmethod
@@ -124,9 +124,8 @@ class ClusterNumberDisplay(Display):
                 "n_clusters='auto'."
             )
         numbers = sorted(considered)
-        bits, agreements = np.array([considered[number] for number in numbers], dtype=float).T
-        chosen = int(estimator.n_clusters_)
-        return cls(numbers, bits, agreements=agreements, chosen=chosen, label="score, bits").plot(ax, theme=theme)
+        scores, shares = np.array([considered[number] for number in numbers], dtype=float).T
+        return cls(numbers, scores, shares=shares, chosen=int(estimator.n_clusters_)).plot(ax, theme=theme)
 
     def plot(self, ax: Any = None, *, theme: str | None = None) -> Self:
         """Draw on `ax`, or on a new figure, in the colours of `theme`."""
@@ -136,11 +135,11 @@ class ClusterNumberDisplay(Display):
             ax.plot(numbers, scores, "-o", color=COLORS[0], ms=4, label=self.label)
             for number in np.flatnonzero(numbers == self.chosen):
                 ax.plot(numbers[number], scores[number], "D", color=COLORS[1], ms=9, label=f"chosen: {self.chosen}")
-            if self.agreements is not None:
+            if self.shares is not None:
                 right = ax.twinx()
-                right.plot(numbers, self.agreements, "--s", color=COLORS[2], ms=3)
-                ax.plot([], [], "--s", color=COLORS[2], ms=3, label="agreement of the halves")
-                right.set(ylim=(-0.02, 1.05), ylabel="agreement (adjusted Rand index)")
+                right.plot(numbers, self.shares, "--s", color=COLORS[2], ms=3)
+                ax.plot([], [], "--s", color=COLORS[2], ms=3, label="share of the samples")
+                right.set(ylim=(-0.02, 1.05), ylabel="share of the samples")
                 right.spines["right"].set_visible(True)
             ax.set(xlabel="number of clusters", ylabel=self.label)
             ax.xaxis.get_major_locator().set_params(integer=True)
