@@ -3,11 +3,12 @@
 With λ_1 ≥ λ_2 ≥ … the eigenvalues of that walk, a group that is left rarely gives one near 1, and what splits a group
 gives smaller ones [Ng2002]. The score of a number c is the gap behind its eigenvalue,
 
-    log((1 − λ_{c+1} + ε) / (1 − λ_c + ε)),
+    log((1 − λ_{c+1} + ε) / (1 − λ_c + ε)) √(log₂ c),
 
 how much sooner the walk leaves the parts of a group than the groups themselves; walks that stay longer than 1/ε steps
-count as staying. Gaps by chance move from sample to sample and those of groups do not, so that scores are means over
-samples of the points and of the clusterings.
+count as staying. Of gaps alike the finer grouping is taken, which says more: two halves of a set without clear groups
+say nothing, many small ones something. Gaps by chance move from sample to sample and those of groups do not, so that
+scores are means over samples of the points and of the clusterings.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ NEIGHBORS, STAYING = 10, 0.05
 # Numbers that are tried: up to this one, and as long as there are so many points for each group.
 MOST_GROUPS, FEWEST_MEMBERS = 60, 8
 # A number is a guess if its score is lower, or the highest in a smaller share of the samples.
-CLEAR, OFTEN = 0.5, 0.9
+CLEAR, OFTEN = 0.7, 0.9
 
 
 def number_scores(codes: Sequence[np.ndarray], sizes: Sequence[int], *, seed: int) -> dict[int, tuple[float, float]]:
@@ -55,14 +56,15 @@ def number_scores(codes: Sequence[np.ndarray], sizes: Sequence[int], *, seed: in
     # Three are tried in any case: a number is clear only beside another one.
     numbers = range(2, max(2, min(MOST_GROUPS, max(3, len(points) // FEWEST_MEMBERS), n_places)) + 1)
 
-    def gaps(sample: int) -> np.ndarray:
+    def score(sample: int) -> np.ndarray:
         rng = np.random.default_rng([seed, 2**31 + 3, sample])
         rows = np.sort(rng.choice(points, size, replace=False))
         halves = [rng.choice(len(layer), -(-len(layer) // 2), replace=False) for layer in codes]
         parts = [layer[np.ix_(half, rows)] for layer, half in zip(codes, halves, strict=True)]
-        return np.diff(np.log(_leaving(parts, sizes, len(numbers) + 2) + STAYING))[1:]
+        gaps = np.diff(np.log(_leaving(parts, sizes, len(numbers) + 2) + STAYING))
+        return gaps[1:] * np.sqrt(np.log2(numbers))
 
-    found = np.array(list(threaded(gaps, range(SAMPLES))))
+    found = np.array(list(threaded(score, range(SAMPLES))))
     highest = np.bincount(found.argmax(axis=1), minlength=len(numbers)) / SAMPLES
     return {c: (float(g), float(h)) for c, g, h in zip(numbers, found.mean(axis=0), highest, strict=True)}
 
