@@ -31,7 +31,7 @@ def test_noise_has_no_number_that_stands_out():
 
 
 def test_what_makes_a_number_a_guess_is_named():
-    assert clearest({2: (0.2, 0.3), 3: (0.3, 0.7)}) == (3, "its score is 0.30 and not 0.7")
+    assert clearest({2: (0.2, 0.3), 3: (0.3, 0.7)}) == (3, "its score is 0.30 and not 0.75")
     seldom = "its score is the highest in 70% of the samples and not in 90%"
     assert clearest({2: (0.2, 0.3), 3: (0.9, 0.7)}) == (3, seldom)
     assert clearest({2: (0.2, 0.1), 3: (0.9, 0.9)}) == (3, "")

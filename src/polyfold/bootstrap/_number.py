@@ -33,7 +33,7 @@ NEIGHBORS, STAYING = 10, 0.05
 # Numbers that are tried: up to this one, and as long as there are so many points for each group.
 MOST_GROUPS, FEWEST_MEMBERS = 60, 8
 # A number is a guess if its score is lower, or the highest in a smaller share of the samples.
-CLEAR, OFTEN = 0.7, 0.9
+CLEAR, OFTEN = 0.75, 0.9
 
 
 def number_scores(codes: Sequence[np.ndarray], sizes: Sequence[int], *, seed: int) -> dict[int, tuple[float, float]]:
