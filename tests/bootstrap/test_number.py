@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from polyfold.bootstrap import clearest, number_scores, shared_centers
-from polyfold.bootstrap._number import NEIGHBORS, _graph, _leaving
+from polyfold.bootstrap import find_number, shared_centers
+from polyfold.bootstrap._number import NEIGHBORS, Number, _graph, _leaving, judge
 
 
 def codes_of(labels, n_clusterings, n_centers, noise, seed):
@@ -15,26 +15,43 @@ def codes_of(labels, n_clusterings, n_centers, noise, seed):
 @pytest.mark.parametrize("n_groups", [2, 4, 7, 20])
 def test_the_number_of_clear_groups_is_found(n_groups):
     y = np.arange(40 * n_groups) % n_groups
-    scores = number_scores([codes_of(y, 60, 25, 0.3, seed=1)], [25], seed=0)
-    assert clearest(scores) == (n_groups, "")
-    assert scores[n_groups][1] == 1.0
+    found = find_number([codes_of(y, 60, 25, 0.3, seed=1)], [25], seed=0)
+    assert (found.number, found.doubt) == (n_groups, "")
+    assert found.scores[n_groups][1] == 1.0
 
 
 def test_groups_of_very_unequal_size_count_alike():
     y = np.repeat(np.arange(4), [300, 120, 40, 15])
-    assert clearest(number_scores([codes_of(y, 60, 15, 0.3, seed=1)], [15], seed=0)) == (4, "")
+    found = find_number([codes_of(y, 60, 15, 0.3, seed=1)], [15], seed=0)
+    assert (found.number, found.doubt) == (4, "")
 
 
 def test_noise_has_no_number_that_stands_out():
     codes = codes_of(np.zeros(300, dtype=int), 60, 15, 1.0, seed=1)
-    assert "its score is 0." in clearest(number_scores([codes], [15], seed=0))[1]
+    assert find_number([codes], [15], seed=0).doubt.startswith("its score is 0.")
+
+
+FLAT = {2: (0.1, 0.5), 3: (0.05, 0.5), 4: (0.0, 0.0)}
 
 
 def test_what_makes_a_number_a_guess_is_named():
-    assert clearest({2: (0.2, 0.3), 3: (0.3, 0.7)}) == (3, "its score is 0.30 and not 0.75")
-    seldom = "its score is the highest in 70% of the samples and not in 90%"
-    assert clearest({2: (0.2, 0.3), 3: (0.9, 0.7)}) == (3, seldom)
-    assert clearest({2: (0.2, 0.1), 3: (0.9, 0.9)}) == (3, "")
+    low, seldom, clear = {2: (0.2, 0.3), 3: (0.5, 0.7)}, {2: (0.2, 0.3), 3: (0.9, 0.7)}, {2: (0.2, 0.1), 3: (0.9, 0.9)}
+    assert judge(low, FLAT, 100, 50) == Number(3, "its score is 0.50, below 0.75", low)
+    assert judge(seldom, FLAT, 100, 50) == Number(
+        3, "its score is the highest in 70% of the samples, below 90%", seldom
+    )
+    assert judge(clear, FLAT, 100, 50) == Number(3, "", clear)
+    assert judge(clear, FLAT, 20, 50) == Number(3, "there are 20 different points, fewer than 32", clear)
+    assert judge(clear, FLAT, 100, 2) == Number(3, "there are 2 clusterings, fewer than 20", clear)
+
+
+def test_long_walks_are_asked_where_short_ones_see_little_or_agree():
+    little, some, far = {2: (0.2, 0.3), 3: (0.1, 0.7)}, {2: (0.5, 0.3), 3: (0.1, 0.7)}, {2: (0.1, 0.0), 3: (2.0, 1.0)}
+    assert judge(little, far, 100, 50) == Number(3, "", far)
+    assert judge(some, far, 100, 50).number == 2
+    assert judge(some, far, 100, 50).doubt
+    assert judge(some, {2: (2.0, 1.0), 3: (0.1, 0.0)}, 100, 50).doubt == ""
+    assert judge(little, {2: (1.3, 1.0), 3: (0.1, 0.0)}, 100, 50).doubt  # no more than on a line
 
 
 def test_one_is_never_left_for_every_part_of_the_graph():
@@ -69,12 +86,14 @@ def test_copies_count_once_where_there_are_many_places():
     """Forty copies of each of some points are no groups of their own."""
     y = np.repeat([0, 1], 40)
     codes = codes_of(y, 60, 15, 0.4, seed=1)
-    assert clearest(number_scores([np.repeat(codes, 40, axis=1)], [15], seed=0)) == (2, "")
+    found = find_number([np.repeat(codes, 40, axis=1)], [15], seed=0)
+    assert (found.number, found.doubt) == (2, "")
 
 
 @pytest.mark.parametrize(("n", "numbers"), [(2, [2]), (3, [2, 3]), (10, [2, 3]), (31, [2, 3]), (40, [2, 3, 4, 5])])
 def test_every_number_tried_has_points_for_its_groups(n, numbers):
     y = np.arange(n) % 2
-    scores = number_scores([codes_of(y, 60, 9, 0.3, seed=0)], [9], seed=0)
-    assert list(scores) == numbers
-    assert clearest(scores)[0] == 2
+    found = find_number([codes_of(y, 60, 9, 0.3, seed=0)], [9], seed=0)
+    assert list(found.scores) == numbers
+    assert found.number == 2
+    assert bool(found.doubt) == (n < 32)

@@ -13,7 +13,7 @@ from polyfold.bootstrap._matching import shared_centers
 from polyfold.bootstrap._membership import Membership, fit_membership
 from polyfold.bootstrap._nearest import nearest_by_codes
 from polyfold.bootstrap._network import Network, fit_network
-from polyfold.bootstrap._number import clearest, number_scores
+from polyfold.bootstrap._number import find_number
 from polyfold.bootstrap._output import Output, fit_output
 from polyfold.bootstrap._stacks import fit_stacks
 
@@ -34,9 +34,9 @@ __all__ = [
     "check_settings",
     "choose_bottom",
     "choose_share",
-    "clearest",
     "decaying_sizes",
     "deepest",
+    "find_number",
     "fingerprint",
     "fit_cut",
     "fit_early",
@@ -49,7 +49,6 @@ __all__ = [
     "level_of",
     "n_directions",
     "nearest_by_codes",
-    "number_scores",
     "sample_rows",
     "shared_centers",
     "stored_seed",

@@ -20,15 +20,14 @@ from polyfold.bootstrap import (
     Membership,
     Output,
     check_layer,
-    clearest,
     deepest,
+    find_number,
     fit_cut,
     fit_early,
     fit_membership,
     fit_output,
     layer_agreement,
     n_directions,
-    number_scores,
     sample_rows,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
@@ -87,7 +86,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
     labels_ : ndarray of shape (n_samples,)
     n_clusters_ : int
     n_clusters_scores_ : dict
-        For every number tried, its score, and the share of twenty samples of the points in which it is the highest;
+        For every number tried, its score, and the share of forty samples of the points in which it is the highest;
         empty if the number was given. The score is the logarithm of how much sooner a random walk between neighbours
         leaves the parts of a group than the groups, times the root of the bits that the number says.
     layer_ : int
@@ -249,18 +248,19 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         network = self.network_.network_
         if not self.network_.explained_variance_.any():
             return 1
-        self.n_clusters_scores_ = number_scores(network.codes, network.sizes, seed=seed)
-        number, doubt = clearest(self.n_clusters_scores_)
-        if not doubt and self.network_._is_uneven:
-            doubt = "a few columns of X hold nearly all of its variance"
+        found = find_number(network.codes, network.sizes, seed=seed)
+        self.n_clusters_scores_ = found.scores
+        doubt = found.doubt or (
+            "a few columns of X hold nearly all of its variance" if self.network_._is_uneven else ""
+        )
         if doubt:
             warnings.warn(
-                f"n_clusters='auto' found {number} clusters, but this is a guess: {doubt}; look at "
+                f"n_clusters='auto' found {found.number} clusters, but this is a guess: {doubt}; look at "
                 "n_clusters_scores_, or pass the number that you need.",
                 GuessWarning,
                 stacklevel=outside(),
             )
-        return number
+        return found.number
 
     def _choose_layer(self, seed: int) -> int:
         network = self.network_.network_
