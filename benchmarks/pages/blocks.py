@@ -95,8 +95,8 @@ def others() -> str:
             ],
             [
                 "its time on two cores, in times of umap-learn's with a seed (without one, which repeats nothing: "
-                f"{full['fit / UMAP, all cores']:.1f})",
-                f"{full['fit / UMAP, seeded']:.1f}",
+                f"{full['fit / UMAP, all cores']:.2f})",
+                f"{full['fit / UMAP, seeded']:.2f}",
                 "1",
             ],
             [
