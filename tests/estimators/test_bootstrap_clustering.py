@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
 from polyfold import BootstrapClustering, MultilayerBootstrapNetwork
-from polyfold.exceptions import GuessWarning, ScaleWarning
+from polyfold.exceptions import DegenerateDataWarning, GuessWarning, ScaleWarning
 
 SMALL = MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0)
 
@@ -73,9 +73,11 @@ def test_a_few_rows_are_clustered_by_default(n):
     assert clustering.labels_.shape == (n,)
 
 
-@pytest.mark.filterwarnings("ignore::polyfold.exceptions.DegenerateDataWarning")
-def test_equal_rows_are_one_cluster():
-    assert BootstrapClustering(random_state=0).fit(np.ones((12, 3))).n_clusters_ == 1
+@pytest.mark.parametrize("n", [12, 50])
+def test_equal_rows_are_one_cluster_and_one_warning_says_so(n):
+    with pytest.warns(DegenerateDataWarning) as caught:
+        assert BootstrapClustering(random_state=0).fit(np.ones((n, 3))).n_clusters_ == 1
+    assert len(caught) == 1
 
 
 @pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist])

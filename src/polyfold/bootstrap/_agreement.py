@@ -42,6 +42,8 @@ def n_directions(n_groups: int) -> int:
 
 def group(cut: Cut, codes: np.ndarray, n_groups: int, *, seed: int) -> np.ndarray:
     """Find groups of the points of (V, n) codes: (n,)."""
+    if (codes == codes[:, :1]).all():
+        return np.zeros(codes.shape[1], dtype=np.int32)
     coordinates = cut.transform(codes, n_components=n_directions(n_groups))
     return KMeans(n_groups, n_init=RUNS, random_state=seed % 2**32).fit_predict(coordinates)
 
