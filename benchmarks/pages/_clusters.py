@@ -127,16 +127,20 @@ def losses(runs: Runs) -> str:
 def numbers(runs: Runs, counts: dict[str, int]) -> str:
     """List the groups found where the number is not told, ours with a question mark where it was called a guess."""
     methods = [AUTO, *UNTOLD]
-    near = {name: is_near(np.median(runs[name][AUTO]["groups"]), counts[name]) for name in runs}
+    found = {m: [n for n in runs if "groups" in runs[n].get(m, {})] for m in methods}
+    near = {m: {n: is_near(np.median(runs[n][m]["groups"]), counts[n]) for n in found[m]} for m in methods}
+    apart = groups_of_sets(n for n in runs if not n.endswith(", scaled"))
     shares = [
-        f"{100 * np.mean([near[n] for n in names]):.0f} % of {len(names)} ({label})"
-        for label, names in groups_of_sets(n for n in runs if not n.endswith(", scaled")).items()
+        f"{100 * np.mean([near[AUTO][n] for n in names]):.0f} % of {len(names)} ({label})"
+        for label, names in apart.items()
         if names
     ]
+    peers = [f"{m} on {sum(near[m].get(n, False) for n in apart['all'])} sets" for m in methods]
     sure = [(name, number) for name in runs for number, guess in _answers(runs, name) if not guess]
     wrong = dict.fromkeys(name for name, number in sure if not is_near(number, counts[name]))
     text = (
-        f"Within 20 % of the classes (median of the seeds), sets as stored: {listed(shares)}. Without a warning: "
+        f"Within 20 % of the classes (median of the seeds), sets as stored: {listed(shares)}; {listed(peers)}. "
+        "Without a warning: "
         f"{len(sure)} of {sum(len(_answers(runs, name)) for name in runs)} runs; wrong without a warning: "
         f"{listed(wrong)}."
     )
@@ -147,7 +151,7 @@ def numbers(runs: Runs, counts: dict[str, int]) -> str:
         others = [listed(map(str, runs[name].get(m, {}).get("groups", [])), "–") for m in UNTOLD]
         scores = cells([mean(runs, name, m, "nmi") for m in methods])
         label = f"{name}{' (held out)' if is_held_out(name) else ''}"
-        rows.append([label, str(counts[name]), ours, *others, "yes" if near[name] else "no", *scores])
+        rows.append([label, str(counts[name]), ours, *others, "yes" if near[AUTO][name] else "no", *scores])
     return f"{text}\n\n{table(head, rows)}"
 
 
