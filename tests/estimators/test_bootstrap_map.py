@@ -1,5 +1,7 @@
 """Maps of a network's neighbours: groups stay together, new points join them, and missing packages are named."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -50,8 +52,7 @@ def test_a_seed_decides_the_map_whatever_the_number_of_threads(fitted):
 def test_the_layout_starts_from_the_eigenmaps(monkeypatch):
     """Without a step, t-SNE leaves points where eigenmaps put them."""
     pytest.importorskip("openTSNE", reason="openTSNE is not installed: pip install 'polyfold[map]'")
-    monkeypatch.setattr(layouts, "EARLY", 0)
-    monkeypatch.setattr(layouts, "FEW", (0.8, 0, 1))
+    monkeypatch.setattr(layouts, "FEW", replace(layouts.FEW, early=0, late=0))
     start, Z = (new_map(layout).fit_transform(X) for layout in ("spectral", "tsne"))
     for column in range(2):
         assert np.corrcoef(start[:, column], Z[:, column])[0, 1] > 0.999
@@ -62,7 +63,7 @@ def test_affinities_are_the_mean_over_perplexities(monkeypatch):
     tsne = pytest.importorskip("openTSNE", reason="openTSNE is not installed: pip install 'polyfold[map]'")
     distances, indices = NearestNeighbors(n_neighbors=30).fit(X).kneighbors()
     near = layouts.Lists(distances, indices)
-    monkeypatch.setattr(layouts, "PERPLEXITIES", (4, 10))
+    monkeypatch.setattr(layouts, "FEW", replace(layouts.FEW, perplexities=(4, 10)))
     assert layouts.count_neighbors("tsne", len(X)) == 30
     both = layouts._affinities(tsne, near)
     alone = [layouts._perplexity_affinities(tsne, near.first(3 * p), p) for p in (4, 10)]

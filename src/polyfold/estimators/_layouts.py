@@ -26,17 +26,45 @@ LAYOUTS = ("auto", "spectral", "umap", "tsne")
 PACKAGES = {"tsne": "openTSNE", "umap": "umap"}
 # Above so many points umap-learn is the quicker one by far.
 TSNE_POINTS = 20_000
-# Steps of t-SNE. The start is a map already: a third of the usual exaggeration keeps it, and fewer steps suffice.
-EARLY, EXAGGERATION, CHUNK = 100, 4, 50
-# Openness of the tree that gives the forces, late steps, and their length in units of openTSNE's "auto". Some thousand
-# points can pay for close forces and steps until they rest, as umap-learn is slow there; of 5,000, the wide tree takes
-# the time of a grid with cells of 2 at a third of its error.
+# Points up to which a map has few, and some.
 FEW_POINTS, SOME_POINTS = 1000, 3000
-FEW, SOME, MANY = (0.8, 200, 2), (0.5, 400, 2), (1.0, 100, 3)
-# Affinities are means over perplexities: classes of images want few neighbours, text and trustworthiness more.
-PERPLEXITIES, PERPLEXITIES_SOME = (20,), (10, 30)
+CHUNK = 50
 # Neighbours by layout; t-SNE takes three times its largest perplexity.
 NEIGHBORS = {"spectral": 10, "umap": 15}
+
+
+@dataclass(frozen=True)
+class Descent:
+    """What t-SNE follows, and how: early steps with exaggerated affinities, then late ones.
+
+    Attributes
+    ----------
+    perplexities : tuple of int
+        Affinities are means over them: classes of images want few neighbours, text and trustworthiness more.
+    theta : float
+        Openness of the tree that gives the forces.
+    early, late : int
+        Steps, multiples of CHUNK.
+    exaggeration : float
+        Factor of the affinities in early steps.
+    length : float
+        Of a step, in units of openTSNE's "auto".
+    """
+
+    perplexities: tuple[int, ...]
+    theta: float
+    early: int
+    exaggeration: float
+    late: int
+    length: float
+
+
+# The start is a map already: a third of the usual exaggeration keeps it, and fewer steps suffice. Some thousand points
+# can pay for close forces, openTSNE's own early steps, and late ones until they rest, as umap-learn is slow there; of
+# 5,000, the wide tree takes the time of a grid with cells of 2 at a third of its error.
+FEW = Descent(perplexities=(20,), theta=0.8, early=100, exaggeration=4, late=200, length=2)
+SOME = Descent(perplexities=(10, 30), theta=0.5, early=250, exaggeration=12, late=400, length=2)
+MANY = Descent(perplexities=(20,), theta=1.0, early=100, exaggeration=4, late=100, length=3)
 
 
 @dataclass(frozen=True)
@@ -78,7 +106,7 @@ def eigenmaps(near: Neighborhoods, n_components: int) -> Spectrum | None:
 
 def count_neighbors(layout: str, n_samples: int) -> int:
     """Return how many neighbours of every point a layout takes."""
-    wanted = 3 * max(_perplexities(n_samples)) if layout == "tsne" else NEIGHBORS[layout]
+    wanted = 3 * max(_descent(n_samples).perplexities) if layout == "tsne" else NEIGHBORS[layout]
     return min(wanted, n_samples - 1)
 
 
@@ -87,18 +115,18 @@ def tsne_layout(graphs: Sequence[Lists], start: NDArray, *, seed: int) -> NDArra
     tsne = require_layout("tsne")
     weights = np.array([graph.weight for graph in graphs]) / sum(graph.weight for graph in graphs)
     P = sum(w * _affinities(tsne, g) for w, g in zip(weights, graphs, strict=True))
-    theta, late, length = _by_size(len(start), FEW, SOME, MANY)
+    steps = _descent(len(start))
     Z = tsne.TSNEEmbedding(
         tsne.initialization.rescale(start),
         tsne.affinity.PrecomputedAffinities(P),
         negative_gradient_method="bh",
-        theta=theta,
+        theta=steps.theta,
         random_state=seed,
         n_jobs=1,  # several threads add up in another order
     )
-    for done in track(range(0, EARLY + late, CHUNK), "t-SNE, steps of 50"):
-        exaggeration = EXAGGERATION if done < EARLY else 1
-        rate = length * len(start) / exaggeration
+    for done in track(range(0, steps.early + steps.late, CHUNK), f"t-SNE, steps of {CHUNK}"):
+        exaggeration = steps.exaggeration if done < steps.early else 1
+        rate = steps.length * len(start) / exaggeration
         Z.optimize(CHUNK, inplace=True, exaggeration=exaggeration, learning_rate=rate, momentum=0.8, n_jobs=1)
     return np.array(Z, dtype=np.float64)
 
@@ -145,18 +173,14 @@ def place(distances: NDArray, indices: NDArray, Z: NDArray) -> NDArray:
     return np.where(nearest == 0, Z[indices[:, 0]], placed)
 
 
-def _by_size(n_samples: int, few: Any, some: Any, many: Any) -> Any:
-    return few if n_samples <= FEW_POINTS else some if n_samples <= SOME_POINTS else many
-
-
-def _perplexities(n_samples: int) -> tuple[int, ...]:
-    return _by_size(n_samples, PERPLEXITIES, PERPLEXITIES_SOME, PERPLEXITIES)
+def _descent(n_samples: int) -> Descent:
+    return FEW if n_samples <= FEW_POINTS else SOME if n_samples <= SOME_POINTS else MANY
 
 
 def _affinities(tsne: Any, graph: Lists) -> Any:
     """Mean of the affinities of all perplexities; each needs three times as many neighbours, or takes what there is."""
     n, k = graph.indices.shape
-    sizes = [min(3 * perplexity, k) for perplexity in _perplexities(n)]
+    sizes = [min(3 * perplexity, k) for perplexity in _descent(n).perplexities]
     return sum(_perplexity_affinities(tsne, graph.first(size), size / 3) for size in sizes) / len(sizes)
 
 
