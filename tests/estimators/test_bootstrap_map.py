@@ -52,7 +52,8 @@ def test_a_seed_decides_the_map_whatever_the_number_of_threads(fitted):
 def test_the_layout_starts_from_the_eigenmaps(monkeypatch):
     """Without a step, t-SNE leaves points where eigenmaps put them."""
     pytest.importorskip("openTSNE", reason="openTSNE is not installed: pip install 'polyfold[map]'")
-    monkeypatch.setattr(layouts, "FEW", replace(layouts.FEW, early=0, late=0))
+    monkeypatch.setattr(layouts, "EARLY", 0)
+    monkeypatch.setattr(layouts, "FEW", replace(layouts.FEW, late=0))
     start, Z = (new_map(layout).fit_transform(X) for layout in ("spectral", "tsne"))
     for column in range(2):
         assert np.corrcoef(start[:, column], Z[:, column])[0, 1] > 0.999

@@ -25,7 +25,8 @@ from polyfold.bootstrap._stacks import STACK, halves
 # Points that are grouped to compare layers, and to compare settings; more where there are many groups.
 SAMPLE, PILOT = 1000, 700
 PER_GROUP = 20
-RUNS = 3
+# Runs of k-means: what differs should be the networks, not what it ends in.
+RUNS = 10
 PILOT_NETWORKS = 3
 # Differences of agreement that are within its own chance.
 SAME_LAYER, SAME_SHARE = 0.05, 0.1

@@ -56,7 +56,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         installed.
     layer : int or "auto", default="auto"
         Layer of the network whose codes count; "auto" counts those of all layers.
-    input_share : float, default=0.9
+    input_share : float, default=0.95
         Share of the neighbours in the input itself, beside those of the network, in "umap" and "tsne": 0 takes the
         network's alone. Some of them keep neighbours where they were.
     random_state : int, RandomState or None, default=None
@@ -97,7 +97,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         network: Any = None,
         layout: str = "auto",
         layer: Any = "auto",
-        input_share: float = 0.9,
+        input_share: float = 0.95,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,

@@ -28,14 +28,15 @@ PACKAGES = {"tsne": "openTSNE", "umap": "umap"}
 TSNE_POINTS = 20_000
 # Points up to which a map has few, and some.
 FEW_POINTS, SOME_POINTS = 1000, 3000
-CHUNK = 50
+# Early steps of t-SNE: the start is a map already, which a third of the usual exaggeration keeps.
+EARLY, EXAGGERATION, CHUNK = 100, 4, 50
 # Neighbours by layout; t-SNE takes three times its largest perplexity.
 NEIGHBORS = {"spectral": 10, "umap": 15}
 
 
 @dataclass(frozen=True)
 class Descent:
-    """What t-SNE follows, and how: early steps with exaggerated affinities, then late ones.
+    """What t-SNE follows, and how.
 
     Attributes
     ----------
@@ -43,28 +44,23 @@ class Descent:
         Affinities are means over them: classes of images want few neighbours, text and trustworthiness more.
     theta : float
         Openness of the tree that gives the forces.
-    early, late : int
-        Steps, multiples of CHUNK.
-    exaggeration : float
-        Factor of the affinities in early steps.
+    late : int
+        Steps after the early ones, a multiple of CHUNK.
     length : float
         Of a step, in units of openTSNE's "auto".
     """
 
     perplexities: tuple[int, ...]
     theta: float
-    early: int
-    exaggeration: float
     late: int
     length: float
 
 
-# The start is a map already: a third of the usual exaggeration keeps it, and fewer steps suffice. Some thousand points
-# can pay for close forces, openTSNE's own early steps, and late ones until they rest, as umap-learn is slow there; of
-# 5,000, the wide tree takes the time of a grid with cells of 2 at a third of its error.
-FEW = Descent(perplexities=(20,), theta=0.8, early=100, exaggeration=4, late=200, length=2)
-SOME = Descent(perplexities=(10, 30), theta=0.5, early=250, exaggeration=12, late=400, length=2)
-MANY = Descent(perplexities=(20,), theta=1.0, early=100, exaggeration=4, late=100, length=3)
+# Some thousand points can pay for close forces and steps until they rest, as umap-learn is slow there; of 5,000, the
+# wide tree takes the time of a grid with cells of 2 at a third of its error.
+FEW = Descent(perplexities=(10, 20, 30), theta=0.8, late=200, length=2)
+SOME = Descent(perplexities=(10, 30), theta=0.5, late=400, length=2)
+MANY = Descent(perplexities=(20,), theta=1.0, late=100, length=3)
 
 
 @dataclass(frozen=True)
@@ -124,8 +120,8 @@ def tsne_layout(graphs: Sequence[Lists], start: NDArray, *, seed: int) -> NDArra
         random_state=seed,
         n_jobs=1,  # several threads add up in another order
     )
-    for done in track(range(0, steps.early + steps.late, CHUNK), f"t-SNE, steps of {CHUNK}"):
-        exaggeration = steps.exaggeration if done < steps.early else 1
+    for done in track(range(0, EARLY + steps.late, CHUNK), f"t-SNE, steps of {CHUNK}"):
+        exaggeration = EXAGGERATION if done < EARLY else 1
         rate = steps.length * len(start) / exaggeration
         Z.optimize(CHUNK, inplace=True, exaggeration=exaggeration, learning_rate=rate, momentum=0.8, n_jobs=1)
     return np.array(Z, dtype=np.float64)
