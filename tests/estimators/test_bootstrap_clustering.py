@@ -251,3 +251,16 @@ def test_a_fit_of_stacks_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
             network.fit(X, checkpoint=tmp_path)
     assert len(list(tmp_path.glob("stack-*/layer-*.npz"))) >= 4
     np.testing.assert_array_equal(network.fit(X, checkpoint=tmp_path).embedding_, expected)
+
+
+@pytest.mark.parametrize(("places", "n_clusters"), [(3, 5), (6, 10), (2, 4)])
+def test_fewer_places_than_clusters_are_told_once(places, n_clusters):
+    X = np.repeat(np.random.default_rng(0).normal(size=(places, 6)), 25, axis=0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        clustering = BootstrapClustering(n_clusters, random_state=0).fit(X)
+    assert [w.category for w in told] == [DegenerateDataWarning]
+    assert f"only {places} different points" in str(told[0].message)
+    assert clustering.n_clusters_ == n_clusters
+    assert adjusted_rand_score(np.arange(len(X)) // 25, clustering.labels_) == 1.0
+    np.testing.assert_array_equal(clustering.predict(X), clustering.labels_)

@@ -21,6 +21,7 @@ from polyfold.bootstrap._cut import Cut, fit_cut
 from polyfold.bootstrap._draws import CENTERS_PER_CLASS, chosen_count, decaying_sizes
 from polyfold.bootstrap._network import fit_network
 from polyfold.bootstrap._stacks import STACK, halves
+from polyfold.neighbors import distinct_rows
 
 # Points that are grouped to compare layers, and to compare settings; more where there are many groups.
 SAMPLE, PILOT = 1000, 700
@@ -43,10 +44,17 @@ def n_directions(n_groups: int) -> int:
 
 def group(cut: Cut, codes: np.ndarray, n_groups: int, *, seed: int) -> np.ndarray:
     """Find groups of the points of (V, n) codes: (n,)."""
-    if (codes == codes[:, :1]).all():
+    places = n_places(codes.T)
+    if places == 1:
         return np.zeros(codes.shape[1], dtype=np.int32)
     coordinates = cut.transform(codes, n_components=n_directions(n_groups))
-    return KMeans(n_groups, n_init=RUNS, random_state=seed % 2**32).fit_predict(coordinates)
+    return KMeans(min(n_groups, places), n_init=RUNS, random_state=seed % 2**32).fit_predict(coordinates)
+
+
+def n_places(X: np.ndarray) -> int:
+    """Count the different rows: k-means cannot find more groups, and would say so at every run."""
+    copies = distinct_rows(X)
+    return len(X) if copies is None else len(copies[0])
 
 
 def layer_agreement(codes: Sequence[np.ndarray], sizes: Sequence[int], n_groups: int, *, seed: int) -> dict[int, float]:

@@ -28,12 +28,13 @@ from polyfold.bootstrap import (
     fit_output,
     layer_agreement,
     n_directions,
+    n_places,
     sample_rows,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
 from polyfold.estimators._bootstrap_border import Placing, rows_of_words
 from polyfold.estimators._bootstrap_neighbors import take_feature_names
-from polyfold.exceptions import GuessWarning
+from polyfold.exceptions import DegenerateDataWarning, GuessWarning
 from polyfold.sources import Source, as_source, by_blocks, is_stream
 
 # Rows on which k-means starts.
@@ -324,16 +325,24 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
     def _best_means(self, Z: NDArray, rng: np.random.RandomState) -> KMeans:
         """Best of `n_init` runs, side by side, with one thread each: more would change the last digits of sums."""
         rows = sample_rows(len(Z), START_ROWS, draw_seed(rng))
+        count = min(self.n_clusters_, n_places(Z[rows]))
+        if count < self.n_clusters_:
+            warnings.warn(
+                f"n_clusters is {self.n_clusters_}, but X has only {count} different points to group, by their codes: "
+                f"as many clusters were found. Pass a smaller number.",
+                DegenerateDataWarning,
+                stacklevel=outside(),
+            )
 
         def run(seed: int) -> KMeans:
-            return KMeans(self.n_clusters_, n_init=1, random_state=seed).fit(Z[rows])
+            return KMeans(count, n_init=1, random_state=seed).fit(Z[rows])
 
         seeds = [draw_seed(rng) for _ in range(self.n_init)]
         runs = track(threaded(run, seeds), "k-means", total=len(seeds))
         best = min(runs, key=lambda means: means.inertia_)
         if len(rows) == len(Z):
             return best
-        return KMeans(self.n_clusters_, n_init=1, init=best.cluster_centers_, random_state=seeds[0]).fit(Z)
+        return KMeans(count, n_init=1, init=best.cluster_centers_, random_state=seeds[0]).fit(Z)
 
     @property
     def _n_features_out(self) -> int:
