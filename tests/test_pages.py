@@ -77,6 +77,18 @@ def test_a_wrong_number_without_a_warning_is_said(warned, silent):
     assert f"| iris | 5 | {'3?' if silent == 'none' else '3'} |" in text
 
 
+def test_groups_that_are_far_below_those_of_others_are_named():
+    found = runs(60.0, 50.0, 50.0, ["GuessWarning: n_clusters"])
+    ours = found["iris"]["polyfold, auto"]
+    for other, nmi in (("UMAP + HDBSCAN", 70.0), ("Leiden, resolution 1", 75.0)):
+        found["iris"][other] = {"nmi": [nmi], "groups": [4]}
+    for mine, said in ((60.0, "iris (-15)"), (70.0, "none")):
+        ours["nmi"] = [mine]
+        text = _clusters.numbers(found, {"iris": 3})
+        assert f"{mine} / 70.0 / 75.0 (sets on which defaults were chosen)" in text
+        assert f"More than 10 below the best of the others: {said}." in text
+
+
 def test_maps_that_are_behind_are_named():
     scores = {"accuracy": 90.0, "trustworthiness": 0.95, "cpu": 2.0}
     behind = {**scores, "accuracy": 89.5, "trustworthiness": 0.93, "cpu": 5.0}

@@ -142,7 +142,8 @@ def numbers(runs: Runs, counts: dict[str, int]) -> str:
         f"Within 20 % of the classes (median of the seeds), sets as stored: {listed(shares)}; {listed(peers)}. "
         "Without a warning: "
         f"{len(sure)} of {sum(len(_answers(runs, name)) for name in runs)} runs; wrong without a warning: "
-        f"{listed(wrong)}."
+        f"{listed(wrong)}.\n\n"
+        f"{_unlike(runs, methods, apart)}"
     )
     head = ["", "classes", *methods, "ours within 20 %", *(f"NMI, {m}" for m in methods)]
     rows = []
@@ -153,6 +154,17 @@ def numbers(runs: Runs, counts: dict[str, int]) -> str:
         label = f"{name}{' (held out)' if is_held_out(name) else ''}"
         rows.append([label, str(counts[name]), ours, *others, "yes" if near[AUTO][name] else "no", *scores])
     return f"{text}\n\n{table(head, rows)}"
+
+
+def _unlike(runs: Runs, methods: list[str], apart: dict[str, list[str]]) -> str:
+    """Compare the groups themselves: mean NMI over groups of sets, and where ours is far below another."""
+    known = [m for m in methods if all("nmi" in runs[n].get(m, {}) for n in runs)]
+    nmi = {name: np.array([mean(runs, name, m, "nmi") for m in known]) for name in runs}
+    means = {label: np.mean([nmi[n] for n in names], axis=0) for label, names in apart.items() if names}
+    scores = [f"{' / '.join(f'{value:.1f}' for value in values)} ({label})" for label, values in means.items()]
+    gaps = {name: values[0] - values[1:].max(initial=0.0) for name, values in nmi.items()}
+    far = listed((f"{name} ({gap:+.0f})" for name, gap in gaps.items() if gap < -10), "none")
+    return f"Mean NMI, {' / '.join(known)}: {listed(scores)}. More than 10 below the best of the others: {far}."
 
 
 def is_near(number: float, classes: int) -> bool:

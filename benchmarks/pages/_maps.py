@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.labelled import is_held_out
 from benchmarks.pages._markdown import cells, listed, table
+from benchmarks.studies.maps import HELD_OUT
 
 TEXT = """## Maps
 
 Two dimensions, at most 5,000 rows, defaults everywhere, {seeds}. *tsne* is openTSNE; *ours* is `BootstrapMap()` with
 both packages installed (t-SNE up to 20,000 points); the others of ours have another layout. Accuracy: leave-one-out, of
 10 nearest neighbours in the map; trustworthiness: of the 15 nearest, on the input; time: processor seconds over
-those of umap-learn on the same set."""
+those of umap-learn on the same set. Sets as stored; *wine* and *isolet1* were held out until they had been looked at.
+One row is 0.7 points of *iris*, 0.6 of *wine*, 0.5 of *new_thyroid*."""
 SCORES = {"accuracy": ("Accuracy, %", 1), "trustworthiness": ("Trustworthiness", 3)}
 OTHERS = ("umap", "tsne", "pacmap")
 
@@ -41,7 +42,7 @@ def _by_set(sets: dict[str, Any], score: str, digits: int, best: str | None = "h
         values = [sets[name][m][score] if m in sets[name] else None for m in methods]
         return [name, *cells(values, digits, best)]
 
-    held = [name for name in sets if is_held_out(name)]
+    held = [name for name in sets if name in HELD_OUT]
     divider = [["*held out:*", *[""] * len(methods)]] if held else []
     return table(["", *methods], [*(line(n) for n in sets if n not in held), *divider, *map(line, held)])
 

@@ -1,7 +1,8 @@
 """Do the first lines of the README tell the rule or the exception?
 
-Design: the very example, digits clustered without labels, judged on rows that took no part; ten splits, each with
-a seed of its own for all methods, ours and k-means with the same number of starts. Spectral clustering has no `predict` and is judged on its own rows.
+Design: the very example, digits clustered without labels, judged on rows that took no part; ten splits, each with a
+seed of its own for all methods, ours and k-means with the same number of starts. Spectral clustering has no `predict`
+and is judged on its own rows.
 Expected: ours ahead on every split by more than ten points.
 """
 

@@ -93,8 +93,9 @@ class MultilayerBootstrapNetwork(
         may see any of the layer below, as in the paper; at least 100 are advised.
     feature_fraction : float or "auto", default="auto"
         Share of the features, or of the clusterings below, that every clustering sees. "auto" takes that of 0.2, 0.5
-        and 0.8 of the features with which two independent networks on a sample of the rows find the same groups
-        (`feature_fraction_scores_`), the smallest if there are several, and half of the clusterings below.
+        and 0.8 of the features (and 1, of at most 8) with which three independent networks on a sample of the rows
+        find the same groups (`feature_fraction_scores_`), the smallest within 0.1 of the best, and half of the
+        clusterings below.
     metric : {"auto", "euclidean", "cosine", "linear", "precomputed"}, default="auto"
         Nearness in the first layer: distance, cosine or inner product on the drawn features. "auto" is the cosine
         for text (rows that are nowhere negative and at least 95 % zeros), else the distance. With "precomputed",
@@ -127,7 +128,7 @@ class MultilayerBootstrapNetwork(
     n_clusterings_, feature_fraction_, metric_ : int, float, str
         What "auto" chose, or what was given.
     feature_fraction_scores_ : dict
-        Agreement (adjusted Rand index) of two networks for every share tried; empty if the share was given.
+        Mean agreement (adjusted Rand index) of two networks for every share tried; empty if the share was given.
     reliability_, reliability_error_ : float
         Estimated squared correlation of the similarity of the last layer with that of endlessly many clusterings,
         and its standard error; NaN where the number was given.

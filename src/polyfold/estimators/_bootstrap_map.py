@@ -40,8 +40,8 @@ PLACING = 10
 class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Draw a map in which points lie together that a bootstrap network finds similar.
 
-    The network's neighbour graph is laid out by its own eigenmaps, or by t-SNE or UMAP started from them, so that
-    distances between far groups mean something, too.
+    The network's neighbour graph is laid out by its own eigenmaps, or by t-SNE or UMAP started from them, so that far
+    groups lie as they do there.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         The network to fit, with its own parameters; by default one of 100 clusterings per layer (50 for more than
         3,000 points), each of half of the features.
     layout : {"auto", "spectral", "umap", "tsne"}, default="auto"
-        "spectral" needs no further package and is deterministic; "umap" needs umap-learn and "tsne" openTSNE (the
+        "spectral" needs no further package and takes no steps; "umap" needs umap-learn and "tsne" openTSNE (the
         extra ``map``). "auto" takes t-SNE for up to 20,000 points in at most two dimensions, else UMAP, and what is
         installed.
     layer : int or "auto", default="auto"
