@@ -186,16 +186,16 @@ def test_a_late_part_is_asked_elsewhere_before_the_deadline(spread, here):
 
 
 def test_a_deadline_is_kept_without_the_late(spread, monkeypatch):
-    index = spread(deadline=1.0)
+    index = spread(deadline=3.0)  # so long that others answer on a busy machine, too
     monkeypatch.setattr(Cells, "renew", lambda self, number: None)
-    make_late(index, 0, seconds=2)
+    make_late(index, 0, seconds=6)
     begin = time.monotonic()
     result = index.search(NEW)
-    assert time.monotonic() - begin < 1.5
+    assert time.monotonic() - begin < 4.5
     assert 0 in result.coverage.lost_shards  # and others that wait behind it
     assert (result.indices >= 400).all()
     for number in range(1, 4):
-        make_late(index, number, seconds=1.5)
+        make_late(index, number, seconds=4.5)
     with pytest.raises(TimeoutError, match="some worker must answer within the deadline"):
         index.kneighbors(NEW)
 
