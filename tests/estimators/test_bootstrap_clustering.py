@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, pairwise_distances
 from sklearn.model_selection import cross_val_score
@@ -155,9 +155,8 @@ def test_a_number_that_is_a_guess_is_called_one():
 
 
 def test_groups_that_touch_are_a_guess_and_clear_ones_are_not():
-    X, _ = make_blobs(300, n_features=5, centers=3, cluster_std=4, random_state=0)
     with pytest.warns(GuessWarning, match="found 3 clusters, but this is a guess: its score is"):
-        BootstrapClustering(random_state=0).fit(X)
+        BootstrapClustering(random_state=0).fit(load_iris().data)
     for seed in range(3):
         X, _ = make_blobs(600, n_features=5, centers=2 + seed, cluster_std=0.5, random_state=seed)
         with warnings.catch_warnings():

@@ -10,16 +10,12 @@ count as staying. Of gaps alike the finer grouping is taken, which says more: tw
 say nothing, many small ones something. Gaps by chance move from sample to sample and those of groups do not, so that
 scores are means over samples of the points and of the clusterings.
 
-Groups of many points stand out in a graph with more neighbours, which joins the parts of a group, and small ones in one
-with few. Gaps grow with the number of neighbours, about as its power 3/4 where they mean as much; of three graphs the
-one counts that has the highest score in that unit.
-
 Walks of 20 steps cross a group in many dimensions, but not one of many points in the plane. Where they see little, or
 agree, those of 500 are asked; on a line their parts are left four times as soon as its halves, so that clear groups
 must have a larger gap.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +29,12 @@ from polyfold.bootstrap._output import largest_pairs
 from polyfold.neighbors import distinct_rows
 
 # Samples, their share of the points, and how many of these at least and at most.
-SAMPLES, SHARE = 20, 0.7
+SAMPLES, SHARE = 40, 0.7
 FEWEST_POINTS, MOST_POINTS = 16, 500
 # Points among which samples are drawn; copies count once if there are so many places.
 DRAWN, MANY_PLACES = 20_000, 20
-# Neighbours in the graphs, a quarter of the points where those are few, and the power of them with which gaps grow.
-NEIGHBORS, GROWTH = (10, 20, 30), 0.75
+# Neighbours in the graph, a quarter of its points where those are few.
+NEIGHBORS = 10
 # ε of short and of long walks.
 SHORT, LONG = 0.05, 0.002
 # Numbers that are tried: up to this one, and as long as there are so many points for each group.
@@ -84,25 +80,22 @@ def find_number(codes: Sequence[np.ndarray], sizes: Sequence[int], *, seed: int)
 
     Notes
     -----
-    O(s (m² V L + g m³)) time for s samples of m points and g graphs, whatever their number is.
+    O(s (m² V L + m³)) time for s samples of m points, whatever their number is.
     """
     points, n_places = _points(codes, seed)
     size = min(MOST_POINTS, max(int(SHARE * len(points)), min(len(points), FEWEST_POINTS)))
     # Three are tried in any case: a number is clear only beside another one.
     most = max(2, min(MOST_GROUPS, max(3, len(points) // FEWEST_MEMBERS), n_places))
-    widths = _widths(size)
 
     def leaving(sample: int) -> np.ndarray:
         rng = np.random.default_rng([seed, 2**31 + 3, sample])
         rows = np.sort(rng.choice(points, size, replace=False))
         halves = [rng.choice(len(layer), -(-len(layer) // 2), replace=False) for layer in codes]
         parts = [layer[np.ix_(half, rows)] for layer, half in zip(codes, halves, strict=True)]
-        return _leaving(parts, sizes, widths, most + 1)
+        return _leaving(parts, sizes, most + 1)
 
-    graphs = np.array(list(threaded(leaving, range(SAMPLES)))).swapaxes(0, 1)
-    short = [_scores(found, SHORT, (widths[0] / k) ** GROWTH) for found, k in zip(graphs, widths, strict=True)]
-    clearest = max(short, key=lambda scores: max(scores.values()))
-    return judge(clearest, _scores(graphs[0], LONG), len(points), len(codes[0]))
+    found = np.array(list(threaded(leaving, range(SAMPLES))))
+    return judge(_scores(found, SHORT), _scores(found, LONG), len(points), len(codes[0]))
 
 
 def judge(short: Scores, long: Scores, n_points: int, n_clusterings: int) -> Number:
@@ -123,9 +116,9 @@ def judge(short: Scores, long: Scores, n_points: int, n_clusterings: int) -> Num
     return Number(number, f"its score is the highest in {share:.0%} of the samples, below {OFTEN:.0%}", short)
 
 
-def _scores(leaving: np.ndarray, staying: float, unit: float = 1.0) -> Scores:
+def _scores(leaving: np.ndarray, staying: float) -> Scores:
     """Scores of the numbers from 2 on, of samples in rows."""
-    gaps = unit * np.diff(np.log(leaving + staying), axis=1)[:, 1:]
+    gaps = np.diff(np.log(leaving + staying), axis=1)[:, 1:]
     numbers = range(2, gaps.shape[1] + 2)
     scores = gaps * [_worth(number) for number in numbers]
     highest = np.bincount(scores.argmax(axis=1), minlength=len(numbers)) / len(scores)
@@ -147,32 +140,25 @@ def _points(codes: Sequence[np.ndarray], seed: int) -> tuple[np.ndarray, int]:
     return (rows if len(copies[0]) < MANY_PLACES else rows[copies[0]]), len(copies[0])
 
 
-def _widths(m: int) -> list[int]:
-    """Neighbours in the graphs of m points, rising."""
-    return sorted({min(k, max(3, m // 4), m - 1) for k in NEIGHBORS})
-
-
-def _leaving(codes: Sequence[np.ndarray], sizes: Sequence[int], widths: Sequence[int], count: int) -> np.ndarray:
-    """How soon the walks on the neighbour graphs of (V, m) codes leave their groups: the smallest 1 - λ, rising."""
-    return np.array([_smallest(W.toarray(), count) for W in _graphs(codes, sizes, widths)])
-
-
-def _smallest(W: np.ndarray, count: int) -> np.ndarray:
+def _leaving(codes: Sequence[np.ndarray], sizes: Sequence[int], count: int) -> np.ndarray:
+    """How soon the walk on the neighbour graph of (V, m) codes leaves its groups: the smallest 1 - λ, rising."""
+    m = codes[0].shape[1]
+    k = min(NEIGHBORS, max(3, m // 4), m - 1)
+    W = _graph(codes, sizes, k).toarray()
     roots = np.sqrt(W.sum(axis=1))
     values, _ = largest_pairs(W / np.outer(roots, roots), count)
     # Fewer points than asked for have no further groups.
     return np.pad(1.0 - values[::-1], (0, count - len(values)), constant_values=1.0).clip(0.0)
 
 
-def _graphs(codes: Sequence[np.ndarray], sizes: Sequence[int], widths: Sequence[int]) -> Iterator[Any]:
-    """Graphs of the nearest by the codes of all layers: weight 1 to the nearest, falling by each row's own scale."""
+def _graph(codes: Sequence[np.ndarray], sizes: Sequence[int], k: int) -> Any:
+    """Graph of the k nearest by the codes of all layers: weight 1 to the nearest, falling by its own scale."""
     n_clusterings, m = sum(map(len, codes)), codes[0].shape[1]
-    agreements, indices = nearest_by_codes(codes, codes, sizes, max(widths), layers=range(len(codes)), own=True)
+    agreements, indices = nearest_by_codes(codes, codes, sizes, k, layers=range(len(codes)), own=True)
     # The root of the share of differing codes is the Euclidean distance of the one-of-k vectors.
-    farther = np.sqrt(1.0 - agreements / n_clusterings)
-    farther -= farther[:, :1]
-    for k in widths:
-        scale = farther[:, :k].mean(axis=1, keepdims=True)
-        weights = np.exp(-farther[:, :k] / np.where(scale > 0, scale, 1.0))
-        W = sp.csr_array((weights.ravel(), indices[:, :k].ravel(), np.arange(0, m * k + 1, k)), shape=(m, m))
-        yield W + W.T - W * W.T
+    distances = np.sqrt(1.0 - agreements / n_clusterings)
+    farther = distances - distances[:, :1]
+    scale = farther.mean(axis=1, keepdims=True)
+    weights = np.exp(-farther / np.where(scale > 0, scale, 1.0))
+    W = sp.csr_array((weights.ravel(), indices.ravel(), np.arange(0, m * k + 1, k)), shape=(m, m))
+    return W + W.T - W * W.T

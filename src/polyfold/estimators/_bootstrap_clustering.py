@@ -87,7 +87,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
     labels_ : ndarray of shape (n_samples,)
     n_clusters_ : int
     n_clusters_scores_ : dict
-        For every number tried, its score, and the share of twenty samples of the points in which it is the highest;
+        For every number tried, its score, and the share of forty samples of the points in which it is the highest;
         empty if the number was given. The score is the logarithm of how much sooner a random walk between neighbours
         leaves the parts of a group than the groups, times the root of the bits that the number says.
     layer_ : int
