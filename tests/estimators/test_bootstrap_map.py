@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import polyfold as pf
 from polyfold.estimators import _layouts as layouts
-from polyfold.exceptions import MissingExtraError
+from polyfold.exceptions import MissingExtraError, ScaleWarning
 
 X, Y = make_blobs(160, n_features=6, centers=3, cluster_std=1.5, random_state=1)
 NEW = X[::7] + 0.05
@@ -69,6 +69,25 @@ def test_affinities_are_the_mean_over_perplexities(monkeypatch):
     both = layouts._affinities(tsne, near)
     alone = [layouts._perplexity_affinities(tsne, near.first(3 * p), p) for p in (4, 10)]
     np.testing.assert_allclose(both.toarray(), (alone[0] + alone[1]).toarray() / 2, atol=1e-15)
+
+
+def test_the_network_counts_more_where_few_columns_hold_the_variance():
+    uneven = X * [100, 1, 1, 1, 1, 1]
+    assert new_map("spectral").fit(X).input_share_ == 0.95
+    with pytest.warns(ScaleWarning):
+        assert new_map("spectral").fit(uneven).input_share_ == 0.7
+    with pytest.warns(ScaleWarning):
+        assert new_map("spectral", input_share=0.2).fit(uneven).input_share_ == 0.2
+
+
+def test_late_steps_count_affinities_as_often_as_the_descent_says(monkeypatch):
+    """Affinities that count more draw neighbours together."""
+    pytest.importorskip("openTSNE", reason="openTSNE is not installed: pip install 'polyfold[map]'")
+    widths = []
+    for exaggeration in (1.0, 3.0):
+        monkeypatch.setattr(layouts, "FEW", replace(layouts.FEW, exaggeration=exaggeration))
+        widths.append(np.ptp(new_map("tsne").fit_transform(X), axis=0).max())
+    assert widths[1] < 0.8 * widths[0]
 
 
 def test_far_groups_of_a_graph_that_falls_apart_are_kept_apart():

@@ -33,6 +33,9 @@ from polyfold.neighbors import Neighborhoods, distinct_rows, find_neighbors, uni
 CLUSTERINGS, FEATURE_FRACTION = 100, 0.5
 # Above so many points the network would take most of the time: half of the clusterings, at some loss of accuracy.
 MANY_POINTS, CLUSTERINGS_MANY = 3000, 50
+# Share of the input's neighbours; where a few columns hold nearly all of the variance, it is these that say who is near
+# there, and the network, whose clusterings often do not see them, counts more.
+INPUT_SHARE, UNEVEN_SHARE = 0.95, 0.7
 # Neighbours that place a new point.
 PLACING = 10
 
@@ -56,9 +59,10 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         installed.
     layer : int or "auto", default="auto"
         Layer of the network whose codes count; "auto" counts those of all layers.
-    input_share : float, default=0.95
+    input_share : float or "auto", default="auto"
         Share of the neighbours in the input itself, beside those of the network, in "umap" and "tsne": 0 takes the
-        network's alone. Some of them keep neighbours where they were.
+        network's alone. Some of them keep neighbours where they were. "auto" is 0.95, and 0.7 where a tenth of the
+        columns hold nearly all of the variance (the network warns then).
     random_state : int, RandomState or None, default=None
         The same seed gives the same map for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -73,6 +77,8 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         The training points.
     layout_ : str
         The layout that was used.
+    input_share_ : float
+        The share of the input's neighbours that was used.
     network_ : MultilayerBootstrapNetwork
     n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
@@ -97,7 +103,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         network: Any = None,
         layout: str = "auto",
         layer: Any = "auto",
-        input_share: float = 0.95,
+        input_share: Any = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -133,6 +139,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 check_layer(self.layer)
                 self.network_ = self._new_network(n, rng).fit(X, **options)
                 self.network_._ranking_layers(self.layer)
+                self.input_share_ = choose_input_share(self.input_share, self.network_._is_uneven)
             with phase("start"):
                 # As many neighbours as the layout takes; eigenmaps take the first of them.
                 near = self._near(count_neighbors(self.layout_, n))
@@ -207,11 +214,11 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """Neighbours by the network, and in the input where those count as well."""
         # The root of the share of differing codes is the Euclidean distance of the one-of-k vectors.
         distances = np.sqrt(near.distances)
-        graphs = [Lists(distances, near.indices, 1 - self.input_share)]
+        graphs = [Lists(distances, near.indices, 1 - self.input_share_)]
         rows = _input_rows(self.network_)
-        if self.input_share > 0 and rows is not None:
+        if self.input_share_ > 0 and rows is not None:
             found = find_neighbors(rows, near.indices.shape[1])
-            graphs.append(Lists(found.distances, found.indices, self.input_share))
+            graphs.append(Lists(found.distances, found.indices, self.input_share_))
         return [graph for graph in graphs if graph.weight > 0] or [Lists(distances, near.indices)]
 
     def _has_news(self) -> bool:
@@ -233,7 +240,8 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
         check_choice("layout", self.layout, LAYOUTS)
-        check_real("input_share", self.input_share, minimum=0, maximum=1)
+        if self.input_share != "auto":
+            check_real("input_share", self.input_share, minimum=0, maximum=1, hint="or pass 'auto'")
         if self.layout == "tsne" and self.n_components > 2:
             raise ValueError(
                 f"n_components must be <= 2 with layout='tsne', got {self.n_components}; pass layout='umap' or "
@@ -252,6 +260,13 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         tags.input_tags = get_tags(network).input_tags
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def choose_input_share(wanted: Any, is_uneven: bool) -> float:
+    """Return what "auto" stands for."""
+    if wanted != "auto":
+        return float(wanted)
+    return UNEVEN_SHARE if is_uneven else INPUT_SHARE
 
 
 @dataclass(frozen=True)

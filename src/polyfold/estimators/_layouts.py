@@ -48,19 +48,23 @@ class Descent:
         Steps after the early ones, a multiple of CHUNK.
     length : float
         Of a step, in units of openTSNE's "auto".
+    exaggeration : float
+        Of the affinities in the late steps.
     """
 
     perplexities: tuple[int, ...]
     theta: float
     late: int
     length: float
+    exaggeration: float = 1.0
 
 
 # Some thousand points can pay for close forces and steps until they rest, as umap-learn is slow there; of 5,000, the
-# wide tree takes the time of a grid with cells of 2 at a third of its error.
+# wide tree takes the time of a grid with cells of 2 at a third of its error, and affinities counted somewhat more make
+# up for steps that are missing (text gains a point).
 FEW = Descent(perplexities=(10, 20, 30), theta=0.8, late=200, length=2)
 SOME = Descent(perplexities=(10, 30), theta=0.5, late=400, length=2)
-MANY = Descent(perplexities=(20,), theta=1.0, late=100, length=3)
+MANY = Descent(perplexities=(20,), theta=1.0, late=100, length=3, exaggeration=1.25)
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,7 @@ def tsne_layout(graphs: Sequence[Lists], start: NDArray, *, seed: int) -> NDArra
         n_jobs=1,  # several threads add up in another order
     )
     for done in track(range(0, EARLY + steps.late, CHUNK), f"t-SNE, steps of {CHUNK}"):
-        exaggeration = EXAGGERATION if done < EARLY else 1
+        exaggeration = EXAGGERATION if done < EARLY else steps.exaggeration
         rate = steps.length * len(start) / exaggeration
         Z.optimize(CHUNK, inplace=True, exaggeration=exaggeration, learning_rate=rate, momentum=0.8, n_jobs=1)
     return np.array(Z, dtype=np.float64)
