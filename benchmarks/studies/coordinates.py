@@ -40,6 +40,8 @@ from benchmarks.studies.nonredundant import read_off, svm_error
 DRAWS = (0, 1, 2)
 COUNTS = (2, 3, 5, 10)
 SETS = ("digits", "mnist", "usps_11000")
+# Whose first coordinates are others where more are asked for.
+UNNESTED = ("UMAP", "polyfold BootstrapMap")
 Embed = Callable[[np.ndarray, int, int], np.ndarray]
 
 
@@ -56,6 +58,11 @@ def eigenmaps(X: np.ndarray, d: int, seed: int) -> np.ndarray:
     """Plain eigenmaps, columns of unit variance."""
     Z = pf.KernelEmbedding(d, kernel="laplacian_eigenmaps", random_state=seed).fit_transform(X)
     return Z / Z.std(axis=0)
+
+
+def bootstrap_map(X: np.ndarray, d: int, seed: int) -> np.ndarray:
+    """Map of a network's and the input's neighbours, by t-SNE in two dimensions and by UMAP in more."""
+    return pf.BootstrapMap(d, random_state=seed, n_jobs=1).fit_transform(X)
 
 
 def bootstrap_network(X: np.ndarray, d: int, seed: int) -> np.ndarray:
@@ -83,12 +90,16 @@ METHODS: dict[str, Embed] = {
 def classes(data: Path) -> dict[str, Any]:
     """Errors of both classifiers, for every set, method and number of coordinates, one value for every draw."""
     figures = _recorded("classes")
-    methods = {**METHODS, "polyfold MultilayerBootstrapNetwork": bootstrap_network}
+    methods = {
+        **METHODS,
+        "polyfold MultilayerBootstrapNetwork": bootstrap_network,
+        "polyfold BootstrapMap": bootstrap_map,
+    }
     for name in SETS:
         for method, embed in methods.items():
             if method in figures.get(name, {}):
                 continue
-            draws = [class_errors(name, data, embed, method != "UMAP", seed) for seed in DRAWS]
+            draws = [class_errors(name, data, embed, method not in UNNESTED, seed) for seed in DRAWS]
             rows = {key: [draw[key] for draw in draws] for key in draws[0]}
             figures.setdefault(name, {})[method] = rows
             print(name, method, rows, flush=True)
@@ -97,7 +108,7 @@ def classes(data: Path) -> dict[str, Any]:
 
 
 def class_errors(name: str, data: Path, embed: Embed, nested: bool, seed: int) -> dict[str, Any]:
-    """Errors in per cent by number of coordinates, and processor seconds of all fits."""
+    """Errors in per cent by number of coordinates, and processor seconds and peak memory of all fits."""
     whole = load_labelled(name, data, rows=None)
     rows = np.random.RandomState(seed).permutation(len(whole.y))[:5000]
     X, y = whole.X[rows].astype(np.float32), whole.y[rows]
@@ -115,6 +126,7 @@ def class_errors(name: str, data: Path, embed: Embed, nested: bool, seed: int) -
             for judge, model in judges.items()
         },
         "cpu": round(seen.cpu, 1),
+        "megabytes": round(seen.megabytes or 0.0),
     }
 
 
