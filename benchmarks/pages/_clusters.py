@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -148,12 +149,17 @@ def numbers(runs: Runs, counts: dict[str, int]) -> str:
     head = ["", "classes", *methods, "ours within 20 %", *(f"NMI, {m}" for m in methods)]
     rows = []
     for name in runs:
-        ours = listed((f"{number}{'?' * guess}" for number, guess in _answers(runs, name)), "–")
-        others = [listed(map(str, runs[name].get(m, {}).get("groups", [])), "–") for m in UNTOLD]
+        ours = _counted(f"{number}{'?' * guess}" for number, guess in sorted(_answers(runs, name)))
+        others = [_counted(map(str, sorted(runs[name].get(m, {}).get("groups", [])))) for m in UNTOLD]
         scores = cells([mean(runs, name, m, "nmi") for m in methods])
         label = f"{name}{' (held out)' if is_held_out(name) else ''}"
         rows.append([label, str(counts[name]), ours, *others, "yes" if near[AUTO][name] else "no", *scores])
     return f"{text}\n\n{table(head, rows)}"
+
+
+def _counted(answers: Iterable[str]) -> str:
+    """Join answers, each with the number of seeds that gave it if there are several."""
+    return listed((f"{a} ({n}×)" if n > 1 else a for a, n in Counter(answers).items()), "–")
 
 
 def _unlike(runs: Runs, methods: list[str], apart: dict[str, list[str]]) -> str:

@@ -33,10 +33,10 @@ def classes(figures: dict[str, Any]) -> str:
         }
         columns = [cells(column, 1, "lowest") for column in zip(*errors.values(), strict=True)]
         rows = [
-            [method, *values, f"{np.mean(methods[method]['cpu']):.0f}"]
+            [method, *values, *(f"{np.mean(methods[method][cost]):.0f}" for cost in ("cpu", "megabytes"))]
             for method, values in zip(errors, zip(*columns, strict=True), strict=True)
         ]
-        head = ["", *[f"{judge}, {d}" for judge in ("10-NN", "SVM") for d in COUNTS], "processor s"]
+        head = ["", *[f"{judge}, {d}" for judge in ("10-NN", "SVM") for d in COUNTS], "processor s", "MB"]
         title = f"### {name}{' (held out)' if is_held_out(name) else ''}: error, % by number of coordinates"
         blocks.append(f"{title}\n\n{table(head, rows)}\n\n{_verdict(errors)}")
     return "\n\n".join(blocks)

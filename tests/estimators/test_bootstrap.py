@@ -46,6 +46,14 @@ def test_layer_sizes_from_fraction_count_and_list(blobs):
     assert small(first_layer=[50, 20, 9]).fit(X).layer_sizes_ == [50, 20, 9]
 
 
+def test_a_share_of_centres_counts_copies_once(blobs):
+    X, _ = blobs
+    copies = np.repeat(X, 3, axis=0)
+    assert small().fit(copies).layer_sizes_[0] == 120
+    assert small().fit(sp.csr_array(copies)).layer_sizes_[0] == 120
+    assert small(first_layer=200).fit(copies).layer_sizes_[0] == 200
+
+
 def test_new_points_land_where_training_points_do(blobs):
     X, _ = blobs
     for neighbors in ("exact", "graph", 5):

@@ -190,6 +190,19 @@ def test_no_number_beyond_the_distinct_points_is_tried(recwarn):
     assert not recwarn.list
 
 
+@pytest.mark.parametrize("coarse", [np.round, lambda X: np.repeat(X[::10], 10, axis=0)], ids=["rounded", "copied"])
+def test_groups_of_copies_are_found(coarse):
+    """With half of the rows as centres, every place of copies would be its own centre."""
+    X, y = (coarse(part) for part in make_blobs(600, n_features=2, centers=4, cluster_std=0.8, random_state=3))
+    assert adjusted_rand_score(y, BootstrapClustering(4, random_state=0).fit(X).labels_) > 0.95
+
+
+def test_groups_that_are_chance_are_called_so(rng):
+    noise = rng.normal(size=(1000, 20))
+    with pytest.warns(GuessWarning, match=r"the 10 clusters are hardly more than chance: .* 0\.\d\d .* pass another"):
+        BootstrapClustering(10, random_state=0).fit(noise)
+
+
 def test_noise_is_what_shares_least_and_none_by_default():
     X, _ = make_blobs(300, n_features=8, centers=3, random_state=0)
     rng = np.random.default_rng(0)
@@ -260,6 +273,6 @@ def test_fewer_places_than_clusters_are_told_once(places, n_clusters):
         clustering = BootstrapClustering(n_clusters, random_state=0).fit(X)
     assert [w.category for w in told] == [DegenerateDataWarning]
     assert f"only {places} different points" in str(told[0].message)
-    assert clustering.n_clusters_ == n_clusters
+    assert clustering.n_clusters_ == places
     assert adjusted_rand_score(np.arange(len(X)) // 25, clustering.labels_) == 1.0
     np.testing.assert_array_equal(clustering.predict(X), clustering.labels_)

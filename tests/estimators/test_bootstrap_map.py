@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import polyfold as pf
@@ -77,7 +78,14 @@ def test_the_network_counts_more_where_few_columns_hold_the_variance():
     with pytest.warns(ScaleWarning):
         assert new_map("spectral").fit(uneven).input_share_ == 0.7
     with pytest.warns(ScaleWarning):
-        assert new_map("spectral", input_share=0.2).fit(uneven).input_share_ == 0.2
+        assert new_map("spectral", input_share=0.2).fit(sp.csr_array(uneven)).input_share_ == 0.2
+    with pytest.warns(ScaleWarning):
+        assert new_map("spectral").fit(sp.csr_array(uneven)).input_share_ == 0.7
+
+
+def test_rows_without_neighbours_of_their_own_have_no_share():
+    graph = clone(NETWORK).set_params(metric="precomputed")
+    assert pf.BootstrapMap(network=graph, layout="spectral").fit(pairwise_distances(X)).input_share_ == 0
 
 
 def test_late_steps_count_affinities_as_often_as_the_descent_says(monkeypatch):

@@ -42,6 +42,14 @@ def test_principal_coordinates_keep_most_neighbors():
     assert list_recall(X, own_lists(X, 20), unit=False, seed=0) > 0.9
 
 
+@pytest.mark.parametrize("d", [10, 100])
+def test_a_row_far_out_does_not_push_the_others_together(d):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 5)) @ rng.standard_normal((5, d))
+    X[7] *= 1e9
+    assert list_recall(X, own_lists(X, 10), unit=False, seed=0) > 0.95
+
+
 @pytest.mark.parametrize("size", [1e20, 1e39, 1e150])
 def test_far_points_get_the_rows_nearest_in_their_direction(size):
     X = np.random.default_rng(0).standard_normal((3000, 6))

@@ -1,7 +1,7 @@
 """Multilayer bootstrap networks: bottom layer, upper layers, output, without estimators."""
 
 from polyfold._files import fingerprint
-from polyfold.bootstrap._agreement import choose_share, deepest, layer_agreement, n_directions, n_places, sample_rows
+from polyfold.bootstrap._agreement import choose_share, deepest, layer_agreement, n_directions, sample_rows
 from polyfold.bootstrap._bottom import DenseBottom, PrecomputedBottom, SparseBottom
 from polyfold.bootstrap._checkpoint import Checkpoint, Folders, stored_seed
 from polyfold.bootstrap._choose import choose_bottom
@@ -48,7 +48,6 @@ __all__ = [
     "layer_sizes",
     "level_of",
     "n_directions",
-    "n_places",
     "nearest_by_codes",
     "sample_rows",
     "shared_centers",

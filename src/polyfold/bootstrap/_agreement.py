@@ -21,7 +21,7 @@ from polyfold.bootstrap._cut import Cut, fit_cut
 from polyfold.bootstrap._draws import CENTERS_PER_CLASS, chosen_count, decaying_sizes
 from polyfold.bootstrap._network import fit_network
 from polyfold.bootstrap._stacks import STACK, halves
-from polyfold.neighbors import distinct_rows
+from polyfold.neighbors import n_places
 
 # Points that are grouped to compare layers, and to compare settings; more where there are many groups.
 SAMPLE, PILOT = 1000, 700
@@ -44,17 +44,12 @@ def n_directions(n_groups: int) -> int:
 
 def group(cut: Cut, codes: np.ndarray, n_groups: int, *, seed: int) -> np.ndarray:
     """Find groups of the points of (V, n) codes: (n,)."""
+    # k-means cannot find more groups than there are different points, and would say so at every run.
     places = n_places(codes.T)
     if places == 1:
         return np.zeros(codes.shape[1], dtype=np.int32)
     coordinates = cut.transform(codes, n_components=n_directions(n_groups))
     return KMeans(min(n_groups, places), n_init=RUNS, random_state=seed % 2**32).fit_predict(coordinates)
-
-
-def n_places(X: np.ndarray) -> int:
-    """Count the different rows: k-means cannot find more groups, and would say so at every run."""
-    copies = distinct_rows(X)
-    return len(X) if copies is None else len(copies[0])
 
 
 def layer_agreement(codes: Sequence[np.ndarray], sizes: Sequence[int], n_groups: int, *, seed: int) -> dict[int, float]:
@@ -86,7 +81,7 @@ def choose_share(
     """Share of the features that a clustering should see, and the agreement of those tried, on a sample of rows."""
     rows = sample_rows(X.shape[0], max(PILOT, PER_GROUP * n_classes), seed)
     X = X[rows]
-    sizes = decaying_sizes(max(1, len(rows) // 2), decay, n_classes)
+    sizes = decaying_sizes(max(1, n_places(X) // 2), decay, n_classes)
     d = X.shape[1]
     candidates = (*SHARES[::2], *((1.0,) if d <= FEW_FEATURES else ()), ABOVE)
     counts = {chosen_count(share, d): share for share in candidates}

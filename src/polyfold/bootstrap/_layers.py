@@ -8,6 +8,7 @@ import numpy as np
 
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.bootstrap._draws import decaying_sizes
+from polyfold.neighbors import n_places
 
 # Below this, squares of doubles lose digits and then everything.
 SMALLEST = 1e-150
@@ -59,8 +60,12 @@ def check_not_tiny(values: np.ndarray) -> None:
         )
 
 
-def layer_sizes(given: Any, n: int) -> list[int]:
-    """Numbers of centres for n samples, layer by layer, from `first_layer`, `decay` and `n_classes`."""
+def layer_sizes(given: Any, rows: Any) -> list[int]:
+    """Numbers of centres for the samples in `rows`, layer by layer, from `first_layer`, `decay` and `n_classes`.
+
+    A share is one of the different samples: with as many centres, or more, a sample has only its copies beside it.
+    """
+    n = rows.shape[0]
     if given.n_classes > n:
         raise ValueError(f"n_classes must be <= n_samples={n}, got {given.n_classes}; lower it or pass more samples.")
     first = given.first_layer
@@ -73,7 +78,8 @@ def layer_sizes(given: Any, n: int) -> list[int]:
         if int(share * n) >= n:
             raise ValueError(f"first_layer must be < 1, got {first!r}; {_identity_hint(n)}.")
         # One centre tells nothing apart: a share means two at least, where there are that many besides a sample.
-        first = min(n - 1, max(2, int(share * n)))
+        different = n if given.metric == "precomputed" else n_places(rows)
+        first = min(n - 1, max(2, int(share * different)))
     return decaying_sizes(first, given.decay, given.n_classes)
 
 

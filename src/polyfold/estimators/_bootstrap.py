@@ -84,7 +84,8 @@ class MultilayerBootstrapNetwork(
     n_classes : int, default=10
         Rough guess of the number of groups; layers shrink while they have at least 1.5 times as many centres.
     first_layer : float, int or list of int, default=0.5
-        Centres per clustering of the first layer, as a share of the samples or a number; or those of all layers.
+        Centres per clustering of the first layer, as a share of the different samples or a number; or those of all
+        layers.
     decay : float, default=0.5
         Factor from one layer's number of centres to the next one's.
     n_clusterings : int or "auto", default="auto"
@@ -286,7 +287,7 @@ class MultilayerBootstrapNetwork(
         seed, stored = seed_of(self, checkpoint), lambda stack: None
         rows, others = rows_to_learn(self, X, seed)
         self.sample_indices_ = None if others is None else others.learned
-        sizes = layer_sizes(self, rows.shape[0])
+        sizes = layer_sizes(self, rows)
         if checkpoint is not None:
             stored = Folders(checkpoint, settings(self, rows, sizes), seed)
         self._is_uneven = self.metric_ == "euclidean" and advise_scaling(self, rows)

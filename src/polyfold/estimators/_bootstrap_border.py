@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from polyfold._validation import check_rows, draw_seed, outside, own_rows
 from polyfold.bootstrap import Network, Output, SparseBottom, stored_seed
@@ -126,12 +127,15 @@ def lists_of(X: Any, *, reset: bool) -> NDArray:
 
 def advise_scaling(network: Any, X: Any) -> bool:
     """Warn where a tenth of the columns hold nearly all of the variance, and say so: the others will hardly count."""
-    if sp.issparse(X) or X.shape[1] < 2:
+    if X.shape[1] < 2:
         return False
-    X = X[:: -(-len(X) // ADVICE_ROWS)]
+    X = X[:: -(-X.shape[0] // ADVICE_ROWS)]
     # In units of the largest entry, so that squares of huge and of tiny numbers stay numbers.
-    unit = float(max(X.max(), -float(X.min())))
-    variance = (X / (unit or 1.0)).var(axis=0, dtype=np.float64)
+    unit = float(max(X.max(), -float(X.min()))) or 1.0
+    if sp.issparse(X):
+        variance = mean_variance_axis(sp.csr_matrix(X.astype(np.float64) / unit), axis=0)[1]
+    else:
+        variance = (X / unit).var(axis=0, dtype=np.float64)
     order = np.argsort(variance)[::-1][: max(1, X.shape[1] // 10)]
     share = variance[order].sum() / (variance.sum() or 1.0)
     if share < HEAVY or np.count_nonzero(variance) <= len(order):

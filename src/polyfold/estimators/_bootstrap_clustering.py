@@ -28,17 +28,19 @@ from polyfold.bootstrap import (
     fit_output,
     layer_agreement,
     n_directions,
-    n_places,
     sample_rows,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
 from polyfold.estimators._bootstrap_border import Placing, rows_of_words
 from polyfold.estimators._bootstrap_neighbors import take_feature_names
 from polyfold.exceptions import DegenerateDataWarning, GuessWarning
+from polyfold.neighbors import n_places
 from polyfold.sources import Source, as_source, by_blocks, is_stream
 
 # Rows on which k-means starts.
 START_ROWS = 5000
+# Agreement of two halves of a network up to which groups are hardly more than chance.
+CHANCE = 0.3
 READOUTS = ("cut", "pca")
 
 
@@ -86,6 +88,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
     ----------
     labels_ : ndarray of shape (n_samples,)
     n_clusters_ : int
+        Clusters found: fewer than asked for where there are fewer different points.
     n_clusters_scores_ : dict
         For every number tried, its score, and the share of forty samples of the points in which it is the highest;
         empty if the number was given. The score is the logarithm of how much sooner a random walk between neighbours
@@ -271,11 +274,21 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         if self.network_.n_clusterings != "auto" or self.n_clusters_ < 2:
             return len(network.sizes) - 1
         self.layer_scores_ = layer_agreement(network.codes, network.sizes, self.n_clusters_, seed=seed)
+        # A number that is left open has a warning of its own.
+        if (best := max(self.layer_scores_.values())) < CHANCE and not self.n_clusters_scores_:
+            warnings.warn(
+                f"the {self.n_clusters_} clusters are hardly more than chance: in no layer do halves of the network "
+                f"agree on them by more than {best:.2f} (adjusted Rand index, layer_scores_), less than {CHANCE}; pass "
+                "another n_clusters, or other features.",
+                GuessWarning,
+                stacklevel=outside(),
+            )
         return deepest(self.layer_scores_)
 
     def _group(self, codes: NDArray, size: int, rng: np.random.RandomState) -> None:
         """Cluster the coordinates, and set apart what is noise."""
         self.kmeans_ = self._best_means(self.embedding_, rng)
+        self.n_clusters_ = self.kmeans_.n_clusters
         # Not the labels of k-means itself: where means coincide, `predict` would number groups otherwise.
         self.labels_, self.inertia_ = self.kmeans_.predict(self.embedding_), self.kmeans_.inertia_
         self.membership_: Membership | None = None

@@ -36,6 +36,8 @@ MANY_POINTS, CLUSTERINGS_MANY = 3000, 50
 # Share of the input's neighbours; where a few columns hold nearly all of the variance, it is these that say who is near
 # there, and the network, whose clusterings often do not see them, counts more.
 INPUT_SHARE, UNEVEN_SHARE = 0.95, 0.7
+# Metrics by which rows have neighbours without a network.
+INPUT_METRICS = ("euclidean", "cosine")
 # Neighbours that place a new point.
 PLACING = 10
 
@@ -62,7 +64,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     input_share : float or "auto", default="auto"
         Share of the neighbours in the input itself, beside those of the network, in "umap" and "tsne": 0 takes the
         network's alone. Some of them keep neighbours where they were. "auto" is 0.95, and 0.7 where a tenth of the
-        columns hold nearly all of the variance (the network warns then).
+        columns, or one, hold nearly all of the variance (the network warns then).
     random_state : int, RandomState or None, default=None
         The same seed gives the same map for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -78,7 +80,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     layout_ : str
         The layout that was used.
     input_share_ : float
-        The share of the input's neighbours that was used.
+        The share of the input's neighbours; 0 where the metric, "linear" or "precomputed", has none.
     network_ : MultilayerBootstrapNetwork
     n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
@@ -139,7 +141,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 check_layer(self.layer)
                 self.network_ = self._new_network(n, rng).fit(X, **options)
                 self.network_._ranking_layers(self.layer)
-                self.input_share_ = choose_input_share(self.input_share, self.network_._is_uneven)
+                self.input_share_ = choose_input_share(self.input_share, self.network_)
             with phase("start"):
                 # As many neighbours as the layout takes; eigenmaps take the first of them.
                 near = self._near(count_neighbors(self.layout_, n))
@@ -215,11 +217,10 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         # The root of the share of differing codes is the Euclidean distance of the one-of-k vectors.
         distances = np.sqrt(near.distances)
         graphs = [Lists(distances, near.indices, 1 - self.input_share_)]
-        rows = _input_rows(self.network_)
-        if self.input_share_ > 0 and rows is not None:
-            found = find_neighbors(rows, near.indices.shape[1])
+        if self.input_share_ > 0:
+            found = find_neighbors(_input_rows(self.network_), near.indices.shape[1])
             graphs.append(Lists(found.distances, found.indices, self.input_share_))
-        return [graph for graph in graphs if graph.weight > 0] or [Lists(distances, near.indices)]
+        return [graph for graph in graphs if graph.weight > 0]
 
     def _has_news(self) -> bool:
         """Whether the network tells any points apart."""
@@ -262,11 +263,13 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return tags
 
 
-def choose_input_share(wanted: Any, is_uneven: bool) -> float:
-    """Return what "auto" stands for."""
+def choose_input_share(wanted: Any, network: MultilayerBootstrapNetwork) -> float:
+    """Return what "auto" stands for, and zero where the input has no neighbours of its own."""
+    if network.metric_ not in INPUT_METRICS:
+        return 0.0
     if wanted != "auto":
         return float(wanted)
-    return UNEVEN_SHARE if is_uneven else INPUT_SHARE
+    return UNEVEN_SHARE if network._is_uneven else INPUT_SHARE
 
 
 @dataclass(frozen=True)
@@ -290,9 +293,7 @@ def _code_rows(codes: list[NDArray]) -> NDArray:
 
 
 def _input_rows(network: MultilayerBootstrapNetwork) -> Any:
-    """Rows whose Euclidean distances say who is near in the input; None where there are none."""
-    if network.metric_ not in ("euclidean", "cosine"):
-        return None
+    """Rows whose Euclidean distances say who is near in the input."""
     rows = network.network_.bottom.X
     if network.metric_ == "cosine":
         return _directions(rows)

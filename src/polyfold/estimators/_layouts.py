@@ -62,7 +62,7 @@ class Descent:
 # Some thousand points can pay for close forces and steps until they rest, as umap-learn is slow there; of 5,000, the
 # wide tree takes the time of a grid with cells of 2 at a third of its error, and affinities counted somewhat more make
 # up for steps that are missing (text gains a point).
-FEW = Descent(perplexities=(10, 20, 30), theta=0.8, late=200, length=2)
+FEW = Descent(perplexities=(5, 30), theta=0.8, late=200, length=2)
 SOME = Descent(perplexities=(10, 30), theta=0.5, late=400, length=2)
 MANY = Descent(perplexities=(20,), theta=1.0, late=100, length=3, exaggeration=1.25)
 

@@ -125,7 +125,7 @@ def network_of(kernel: Any, X: Any) -> Network:
     """Fit the network that a kernel's parameters describe."""
     check_settings(kernel, METRICS)
     X = own_rows(_usable(X), X)
-    sizes = layer_sizes(kernel, X.shape[0])
+    sizes = layer_sizes(kernel, X)
     seed = draw_seed(kernel.random_state)
     bottom = choose_bottom(
         X, metric=kernel.metric, neighbors=kernel.neighbors, n_centers=sizes[0], reconstruction=0.0, seed=seed

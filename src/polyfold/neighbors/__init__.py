@@ -1,6 +1,6 @@
 """Who is near whom: exact, FAISS, PyNNDescent or given; one way for graphs, search and networks."""
 
-from polyfold.neighbors._distinct import distinct_rows
+from polyfold.neighbors._distinct import distinct_rows, n_places
 from polyfold.neighbors._engines import fewest_neighbors, sorted_lists, with_own_zeros
 from polyfold.neighbors._links import Links
 from polyfold.neighbors._nearest import nearest_rows
@@ -22,6 +22,7 @@ __all__ = [
     "is_graph",
     "list_recall",
     "make_search",
+    "n_places",
     "nearest_rows",
     "principal_screen",
     "sorted_lists",

@@ -42,6 +42,12 @@ def distinct_rows(X: Any) -> tuple[NDArray, NDArray] | None:
     raise AssertionError("eight hashes cannot all collide")
 
 
+def n_places(X: Any) -> int:
+    """Count the different rows."""
+    copies = distinct_rows(X)
+    return X.shape[0] if copies is None else len(copies[0])
+
+
 def _canonical(X: Any) -> Any:
     """Sparse rows with every column at most once, in order and not zero; dense ones as they are."""
     if not sp.issparse(X):

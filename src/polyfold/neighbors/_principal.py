@@ -24,8 +24,8 @@ FULL_WIDTH = 64
 # Directions of the bound, and of the neighbour search, which can afford more.
 DIRECTIONS = 48
 SEARCH_DIRECTIONS = 96
-# Rows from which the principal directions are estimated.
-SAMPLE = 2000
+# Rows from which the principal directions are estimated, but for those that are so many times as far out as usual.
+SAMPLE, FAR_OUT = 2000, 1e3
 # Distances held at a time.
 BLOCK_ENTRIES = 2**23
 RECALL_SAMPLE = 100
@@ -88,10 +88,17 @@ def principal_screen(X: np.ndarray, *, unit: bool, seed: int) -> Screen:
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.choice(len(X), min(len(X), SAMPLE), replace=False))
     sample = unit_rows(X[rows]) if unit else X[rows].astype(np.float64)
+    sample = sample[_is_usual(sample)]
     mean = sample.mean(axis=0)
     if X.shape[1] <= FULL_WIDTH:
         return Screen(mean, None)
     return Screen(mean, _leading_directions(sample - mean, rng))
+
+
+def _is_usual(sample: np.ndarray) -> np.ndarray:
+    """Whether a row is not so far out that it would push all others together."""
+    sizes = _norms(sample - np.median(sample, axis=0))
+    return sizes <= FAR_OUT * (np.median(sizes) or sizes.max())
 
 
 def _leading_directions(centered: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -173,7 +180,7 @@ def list_recall(X: np.ndarray, lists: np.ndarray, *, unit: bool, seed: int) -> f
     rng = np.random.default_rng(seed)
     sample = rng.choice(len(X), min(len(X), RECALL_SAMPLE), replace=False)
     points = unit_rows(X[sample]) if unit else X[sample].astype(np.float64)
-    origin = points.mean(axis=0)
+    origin = np.median(points, axis=0)  # which a row far out does not move
     points -= origin
     distances = np.empty((len(sample), len(X)))
     for start in range(0, len(X), 4096):
