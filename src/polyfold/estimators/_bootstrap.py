@@ -254,6 +254,8 @@ class MultilayerBootstrapNetwork(
     def at_layer(self, layer: int) -> Self:
         """Return a fitted copy that ends at `layer`, with the output learned there: how the data look halfway up.
 
+        Its `embedding_` holds the rows that the network learned from, at most `max_samples`; `transform` takes any.
+
         Parameters
         ----------
         layer : int
