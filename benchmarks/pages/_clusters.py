@@ -54,6 +54,7 @@ def summary(runs: Runs) -> str:
         "sets",
         "polyfold",
         UMAP,
+        "Leiden",
         "k-means, LSA for text",
         "gain over UMAP",
         "below UMAP on",
@@ -70,10 +71,11 @@ def summary(runs: Runs) -> str:
 def _summary_row(runs: Runs, label: str, names: Sequence[str]) -> list[str]:
     ours = np.array([mean(runs, n, OURS, "nmi") for n in names], dtype=float)
     umap = np.array([mean(runs, n, UMAP, "nmi") for n in names], dtype=float)
+    leiden = np.array([mean(runs, n, "Leiden", "nmi") for n in names], dtype=float)
     plain = np.array([mean(runs, n, floor_of(runs, n), "nmi") for n in names], dtype=float)
     worse = [n for n, gap in zip(names, ours - umap, strict=True) if gap < 0]
     failed = [f"{n} ({gap:+.1f})" for n, gap in zip(names, ours - plain, strict=True) if gap < -2]
-    means = [f"{v.mean():.1f}" for v in (ours, umap, plain)]
+    means = [f"{v.mean():.1f}" for v in (ours, umap, leiden, plain)]
     return [label, str(len(names)), *means, f"{(ours - umap).mean():+.1f}", str(len(worse)), listed(failed)]
 
 
@@ -81,6 +83,17 @@ def score_tables(runs: Runs) -> str:
     """One table for every score, methods in columns, held-out sets below the others."""
     methods = [OURS, *PEERS]
     return "\n\n".join(f"### {title}\n\n{_by_set(runs, methods, key)}" for key, title in TITLES.items())
+
+
+def spread(runs: Runs) -> str:
+    """Lowest and highest NMI of the seeds; their number in front."""
+
+    def span(name: str, method: str) -> str:
+        values = runs[name].get(method, {}).get("nmi", [])
+        return f"{min(values):.0f} to {max(values):.0f}" if values else "–"
+
+    rows = [[n, str(len(runs[n][OURS]["nmi"])), *(span(n, m) for m in (OURS, UMAP, floor_of(runs, n)))] for n in runs]
+    return table(["", "seeds", OURS, UMAP, "k-means, LSA for text"], rows)
 
 
 def cost_tables(runs: Runs, ours: Runs) -> str:
