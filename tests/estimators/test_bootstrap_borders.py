@@ -181,3 +181,11 @@ def test_dense_and_sparse_text_have_the_same_codes_but_for_ties():
     assert dense.metric_ == sparse.metric_ == "cosine"
     np.testing.assert_array_equal(dense.codes(layer=0), sparse.codes(layer=0))
     np.testing.assert_allclose(dense.transform(X), dense.embedding_, atol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [pf.BootstrapMap(layout="spectral"), pf.BootstrapNeighborsTransformer(5)])
+def test_streams_are_read_whole_where_every_row_is_shown(estimator, tmp_path):
+    blocks, whole = (clone(estimator).set_params(random_state=0).fit_transform(rows) for rows in ([X[:50], X[50:]], X))
+    np.testing.assert_array_equal(*(Z if isinstance(Z, np.ndarray) else Z.toarray() for Z in (blocks, whole)))
+    with pytest.raises(TypeError, match="open it by numpy.load"):
+        clone(estimator).fit(tmp_path)

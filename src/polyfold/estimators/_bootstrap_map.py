@@ -28,6 +28,7 @@ from polyfold.estimators._layouts import (
     umap_layout,
 )
 from polyfold.neighbors import Neighborhoods, distinct_rows, find_neighbors, unit_rows
+from polyfold.sources import in_memory
 
 # Of the default network: neighbours need fewer clusterings than clusters do, and no search for the share of features.
 CLUSTERINGS, FEATURE_FRACTION = 100, 0.5
@@ -133,6 +134,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """
         self._check_parameters()
         rng = check_random_state(self.random_state)
+        X = in_memory(X)
         with using_threads(self.n_jobs):
             n = _num_samples(X)
             self.layout_ = choose_layout(self.layout, n, self.n_components)

@@ -13,6 +13,7 @@ from polyfold._validation import check_choice, check_count, draw_seed, keeps_sta
 from polyfold.bootstrap import check_layer
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
 from polyfold.estimators._code_neighbors import MODES, neighbor_graph
+from polyfold.sources import in_memory
 
 
 class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -99,6 +100,7 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         check_choice("mode", self.mode, MODES)
         check_count("n_neighbors", self.n_neighbors)
         check_layer(self.layer)
+        X = in_memory(X)
         self.network_ = new_network(self.network, _num_samples(X), self.random_state, self.n_jobs).fit(X, **options)
         self.network_._ranking_layers(self.layer)
         self.n_samples_fit_ = self.network_.codes().shape[0]
