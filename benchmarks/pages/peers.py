@@ -39,8 +39,8 @@ tall) are no groups.
 ![NMI of polyfold, UMAP + k-means and k-means on every set](images/peers-clusters.png)
 """
 
-NUMBERS = """A question mark: polyfold called the number a guess (`GuessWarning`). Three seeds, of the others ten of small
-sets; *(3×)* are three of them."""
+NUMBERS = """A question mark: polyfold called the number a guess (`GuessWarning`). Three seeds, for the others ten of
+small sets; *(3×)* are three of them."""
 
 COORDINATES = """## Few coordinates for a classifier
 
