@@ -10,6 +10,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from benchmarks.labelled import is_held_out
 from benchmarks.pages._clusters import OURS, UMAP, floor_of, mean, together
@@ -57,9 +58,13 @@ def errors(figures: dict[str, Any]) -> Any:
         axis.set_title(f"{name} *" if is_held_out(name) else name, fontsize=10)
         axis.set_xlabel("coordinates")
         axis.set_yscale("log")
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter(NullFormatter())
         axis.spines[["top", "right"]].set_visible(False)
     axes[0][0].set_ylabel("error of 10-NN, %")
-    axes[0][-1].legend(frameon=False, fontsize=7)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, fontsize=8, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 0.98))
     return figure
 
 
