@@ -48,6 +48,8 @@ Embeddings see all 5,000 images (digits: 1,797) but no labels; 5-fold error of 1
 [maps](#maps) are leave-one-out, on another draw), and of an SVM (Gaussian kernel, C = 10). Mean of three draws. UMAP
 and `BootstrapMap` (t-SNE in two dimensions, else UMAP, of the network's and the input's neighbours) are fitted anew for
 every number of coordinates; of the others the first ones are taken.
+
+![Error of 10 nearest neighbours against the number of coordinates](images/peers-coordinates.png)
 """
 
 FIFTEEN = """### 15,000 images of MNIST, cubic SVM tuned as in the paper
