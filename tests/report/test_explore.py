@@ -193,7 +193,7 @@ def test_models_of_every_kind_have_views(tmp_path):
         (PCA(4).fit(iris), ["coordinates 0 and 1", "coordinates 1 and 2", "coordinates 2 and 3"]),
         (PCA(1).fit(iris), ["coordinate 0"]),
         (pf.NonRedundantEmbedding(2, kernel="rbf", random_state=0).fit(iris), ["coordinates 0 and 1"]),
-        (network.fit(iris), [f"layer {i} ({k} centres)" for i, k in ((1, 75), (2, 37), (3, 18), (4, 9))]),
+        (network.fit(iris), [f"layer {i} ({k} centres)" for i, k in ((1, 74), (2, 37), (3, 18), (4, 9))]),
         (pf.BootstrapClustering(3, network=network, n_init=2, random_state=0).fit(iris), 5),
         (make_pipeline(StandardScaler(), pf.ModularAutoencoder(3, 2, random_state=0)).fit(iris), 4),
         (FrozenEstimator(pf.ModularKernelPCA(3, 2, random_state=0).fit(iris)), 4),

@@ -164,7 +164,7 @@ class MultilayerBootstrapNetwork(
     >>> X = load_iris().data
     >>> network = MultilayerBootstrapNetwork(n_classes=3, n_clusterings=50, random_state=0).fit(X)
     >>> network.layer_sizes_
-    [75, 37, 18, 9]
+    [74, 37, 18, 9]
     >>> network.transform(X).shape
     (150, 2)
     """

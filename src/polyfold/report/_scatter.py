@@ -135,7 +135,7 @@ class ViewsDisplay(Display):
     >>> network = pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=50, random_state=0).fit(X)
     >>> display = pf.report.ViewsDisplay.from_estimator(network, X, y=y)
     >>> [ax.get_title() for ax in display.axes_.flat]
-    ['layer 1 (75 centres)', 'layer 2 (37 centres)', 'layer 3 (18 centres)', 'layer 4 (9 centres)']
+    ['layer 1 (74 centres)', 'layer 2 (37 centres)', 'layer 3 (18 centres)', 'layer 4 (9 centres)']
     """
 
     def __init__(self, views: Mapping[str, ArrayLike], *, y: ArrayLike | None = None):
