@@ -84,7 +84,7 @@ class MultilayerBootstrapNetwork(
     n_classes : int, default=10
         Rough guess of the number of groups; layers shrink while they have at least 1.5 times as many centres.
     first_layer : float, int or list of int, default=0.5
-        Centres per clustering of the first layer: a share of the different samples, or a number; or those of all layers.
+        Centres per clustering of the first layer: a share of the different samples or a number; or those of all layers.
     decay : float, default=0.5
         Factor from one layer's number of centres to the next one's.
     n_clusterings : int or "auto", default="auto"
