@@ -1,7 +1,7 @@
 # Every target builds what it needs: `make demo` and `make test` work on a fresh clone.
 PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
+VENV ?= .venv
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 DATA := $(POLYFOLD_DATA)
 
 .PHONY: demo test lint types unit test-browser bench reproduce docs readme pictures clean

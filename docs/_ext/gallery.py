@@ -1,11 +1,20 @@
 """The gallery, which runs every script of `examples/`: its settings, and links to scripts as links to their pages."""
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 # Folder of examples -> place in the gallery.
 ORDER = ["start", "modules", "groups", "axes", "deep", "use"]
+
+
+def executed(examples: Path) -> str:
+    """Return the pattern of the examples that run: without torch, those that import it are shown but not run."""
+    if find_spec("torch"):
+        return "/plot_"
+    needs_torch = [path.stem for path in examples.rglob("plot_*.py") if "\nimport torch" in path.read_text()]
+    return f"/plot_(?!({'|'.join(stem.removeprefix('plot_') for stem in needs_torch)}))"
 
 
 def gallery_conf(docs: Path) -> dict[str, Any]:
@@ -14,7 +23,7 @@ def gallery_conf(docs: Path) -> dict[str, Any]:
     return {
         "examples_dirs": "../examples",
         "gallery_dirs": "gallery",
-        "filename_pattern": "/plot_",
+        "filename_pattern": executed(examples),
         "subsection_order": [f"../examples/{name}" for name in ORDER if (examples / name).is_dir()],
         "within_subsection_order": "FileNameSortKey",
         "nested_sections": False,

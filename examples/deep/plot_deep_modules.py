@@ -2,8 +2,13 @@
 Deep modules in torch
 =====================
 
-The same idea with networks: any ``torch.nn.Module`` may be a module. They are trained together, as one batch, and
-stop early on rows they did not see. Here five networks fit a curve; diversity is negative correlation learning.
+Any ``torch.nn.Module`` can be a module. All modules are trained together, as one batch, with early stopping on
+validation rows. Here five networks fit a curve, and the diversity term is negative correlation learning.
+
+.. note::
+
+   This example needs PyTorch (the extra ``torch``). If this page shows no plots, PyTorch was not installed when the
+   documentation was built.
 """
 
 import matplotlib.pyplot as plt
