@@ -12,6 +12,8 @@ from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
 import polyfold
+
+pytest.importorskip("benchmarks", reason="the source distribution has no benchmarks")
 from benchmarks.pages import blocks
 
 ROOT = Path(__file__).parents[1]

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+pytest.importorskip("benchmarks", reason="the source distribution has no benchmarks")
 from benchmarks._measure import measured
 from benchmarks.pages import _clusters, _maps, _search, peers, reproduction, scale
 from benchmarks.pages._markdown import cells, table
