@@ -52,14 +52,14 @@ pictures: $(VENV)/.docs
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache polyfold-demo build dist docs/api docs/gallery docs/references.rst
 
-$(BIN)/python:
+$(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 
 # One stamp per set of extras, renewed when the dependencies change.
-$(VENV)/.demo: pyproject.toml | $(BIN)/python
+$(VENV)/.demo: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot]"
 	touch $@
 
-$(VENV)/.%: pyproject.toml | $(BIN)/python
+$(VENV)/.%: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$*]"
 	touch $@
