@@ -53,6 +53,8 @@ pf.ModularKernelPCA(solver="newton")  # wrong
 pf.ModularKernelPCA(kernel=3)  # wrong
 pf.ModularKernelPCA(random_state="0")  # wrong
 pf.ModularKernelPCA(modules=3)  # wrong
+pf.ModularPCA()  # wrong
+assert_type(pf.__version__, str)
 
 assert_type(model.fit(X), pf.ModularKernelPCA)
 model.fit([[0.0, 1.0], [1.0, 0.0]])

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -83,7 +83,8 @@ class NetworkEstimator(LongFit, BaseEstimator):
         settings = self.get_params(deep=False) | plan.get_params() | {"data": [inputs, targets]}
         for changeable in ("checkpoint", "device", "max_iter", "random_state", "training"):
             del settings[changeable]
-        return Checkpoint(self.checkpoint, fingerprint(settings), seed=seed, fixed=self.random_state is not None)
+        path = cast(str | PathLike[str], self.checkpoint)  # only called with one
+        return Checkpoint(path, fingerprint(settings), seed=seed, fixed=self.random_state is not None)
 
     def __getstate__(self) -> dict[str, Any]:
         """Weights as arrays: the network is made again from its design."""
