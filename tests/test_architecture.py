@@ -13,6 +13,7 @@ from polyfold import kernels
 ROOT = Path(polyfold.__file__).parent
 LAYERS = [
     "exceptions",
+    "_typing",
     "_linalg",
     "_validation",
     "_files",
@@ -40,7 +41,7 @@ LAYERS = [
 ]
 # Layers that see arrays only: they import nothing but the numeric and border layers.
 ARRAYS_ONLY = {"metrics", "datasets"}
-GROUND = {"exceptions", "_linalg", "_validation", "_files", "_running", "_regression"}
+GROUND = {"exceptions", "_typing", "_linalg", "_validation", "_files", "_running", "_regression"}
 
 
 def layer_of(module: str) -> str:

@@ -4,7 +4,7 @@ Names are loaded on first use, so ``import polyfold`` costs milliseconds.
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polyfold import baselines, bootstrap, datasets, experiments, kernels, metrics, networks, report, sources
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     )
     from polyfold.export import to_onnx
     from polyfold.saving import load, save
+
+    __version__: str
 
 # Public name -> the package that defines it.
 _HOME = {
@@ -73,16 +75,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # type checkers would accept every name
 
-        return version("polyfold")
-    if name in _PACKAGES:
-        return importlib.import_module(f"polyfold.{name}")
-    if name in _HOME:
-        return getattr(importlib.import_module(f"polyfold.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'polyfold' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("polyfold")
+        if name in _PACKAGES:
+            return importlib.import_module(f"polyfold.{name}")
+        if name in _HOME:
+            return getattr(importlib.import_module(f"polyfold.{_HOME[name]}"), name)
+        raise AttributeError(f"module 'polyfold' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

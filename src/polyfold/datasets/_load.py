@@ -5,12 +5,13 @@ import logging
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from polyfold._typing import Matrix
 from polyfold.datasets._catalogue import CATALOGUE, Entry
 from polyfold.datasets._store import DATA_VARIABLE, data_folder, read_arrays, write_arrays
 
@@ -25,7 +26,7 @@ def load_named(
     return_X_y: bool,
     download: bool,
     verify: bool,
-) -> Any:
+) -> Bunch | tuple[Matrix, NDArray]:
     """Load the set `name` as a Bunch, or as the pair (data, target)."""
     entry = CATALOGUE[name]
     path = _find(name, entry, data_folder(data_home), download)

@@ -1,14 +1,32 @@
 """A loader for every set of the catalogue, which says what it holds."""
 
 import os
-from collections.abc import Callable
-from typing import Any
+from typing import Protocol
 
+from numpy.typing import NDArray
+from sklearn.utils import Bunch
+
+from polyfold._typing import Matrix
 from polyfold.datasets._catalogue import CATALOGUE
 from polyfold.datasets._load import load_named
 
 
-def _loader(name: str) -> Callable[..., Any]:
+class Loader(Protocol):
+    """Load a data set as a Bunch, or as the pair (data, target)."""
+
+    def __call__(
+        self,
+        data_home: str | os.PathLike[str] | None = None,
+        *,
+        return_X_y: bool = False,
+        download: bool = True,
+        verify: bool = True,
+    ) -> Bunch | tuple[Matrix, NDArray]:
+        """Load the set."""
+        ...
+
+
+def _loader(name: str) -> Loader:
     entry = CATALOGUE[name]
 
     def load(
@@ -17,7 +35,7 @@ def _loader(name: str) -> Callable[..., Any]:
         return_X_y: bool = False,
         download: bool = True,
         verify: bool = True,
-    ) -> Any:
+    ) -> Bunch | tuple[Matrix, NDArray]:
         return load_named(name, data_home, return_X_y=return_X_y, download=download, verify=verify)
 
     load.__name__ = load.__qualname__ = f"load_{name}"

@@ -15,7 +15,7 @@ One-sided deflation is cheaper and can return a wrong vector: it is not offered.
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +25,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from sklearn.exceptions import ConvergenceWarning
 
 from polyfold._linalg import eigh_descending, fix_signs
+from polyfold._typing import SparseMatrix
 from polyfold.kernels import Operator, intrinsic_dimension
 from polyfold.spectra._smallest import MultigridSolver
 
@@ -102,7 +103,7 @@ class InverseSolver:
     """Lanczos on the constrained inverse of cost + εI, from one sparse LU."""
 
     def __init__(self, operator: Operator):
-        self.cost, self.flip = operator.cost, operator.flip
+        self.cost, self.flip = cast(SparseMatrix, operator.cost), operator.flip
         shift = 1e-9 * float(self.cost.diagonal().mean())
         shifted = sp.csc_matrix(self.cost + shift * sp.eye_array(self.cost.shape[0], format="csr"))
         self.lu = splu(shifted, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
@@ -202,7 +203,7 @@ def _has_few_dimensions(operator: Operator) -> bool:
     return many and intrinsic_dimension(operator.near.distances) <= _FEW_DIMENSIONS
 
 
-def _factor_fill(cost: Any) -> float:
+def _factor_fill(cost: SparseMatrix) -> float:
     """Estimate the entries of a sparse LU: small for graphs of low-dimensional data.
 
     With b the mean band after reverse Cuthill–McKee, a sheet of n points is cut into squares of b² of them, and
