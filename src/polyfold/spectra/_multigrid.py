@@ -55,9 +55,8 @@ class MultigridSolver:
         X -= Q @ (Q.T @ X)
         X /= np.linalg.norm(X, axis=0)
         high = float(self.cost.diagonal().max())
-        deflated, preconditioner = (
-            _outside(Q, apply, shift) for apply, shift in ((self.cost.dot, high), (self.preconditioner.matmat, 1 / high))
-        )
+        deflated = _outside(Q, self.cost.dot, high)
+        preconditioner = _outside(Q, self.preconditioner.matmat, 1 / high)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the residuals are checked below
             costs, G = lobpcg(deflated, X, M=preconditioner, largest=False, tol=self.tol, maxiter=MAX_ITER)
