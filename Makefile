@@ -16,7 +16,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 
 types: $(VENV)/.test
-	$(BIN)/basedpyright
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 unit: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q --ignore=tests/browser

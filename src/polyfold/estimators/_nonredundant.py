@@ -66,8 +66,10 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     solver : {"lowrank", "dense"}, default="lowrank"
         Low-rank smoother in O(n·m) memory, or the n × n matrix of the paper, for checking.
     eigen_solver : {"auto", "lanczos", "inverse", "multigrid", "dense"}, default="auto"
-        "auto" takes "inverse" where a sparse LU of the kernel stays sparse: low-dimensional data; "multigrid" for
-        walks on more than 20,000 points of at most 5 intrinsic dimensions where it does not.
+        "inverse" factorises the kernel by a sparse LU. "multigrid" (extra ``pyamg``) is for random walks on many
+        points of low intrinsic dimension; its last digits can differ between values of `n_jobs`. "auto" takes
+        "inverse" if the LU stays sparse, "multigrid" for random walks on more than 20,000 points of at most 5
+        intrinsic dimensions if pyamg is installed, and "lanczos" otherwise.
     random_state : int, RandomState or None, default=None
         Of the landmarks of the smoother and the start of the eigensolver.
     n_jobs : int or None, default=None

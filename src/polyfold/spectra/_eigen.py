@@ -7,7 +7,7 @@ Ways to solve it, chosen once per operator by `choose_solver`:
 - `DenseSolver`: small problems, or many directions; LAPACK;
 - `InverseSolver`: minimisers of low-dimensional data, whose smallest eigenvalues are so close together that the flip
   λ_max I − cost stalls Lanczos. One sparse LU of cost + εI, constrained by its Schur complement on Q;
-- `MultigridSolver` (`_smallest.py`): walks on data of few dimensions, but too many points for that;
+- `MultigridSolver` (`_multigrid.py`): random walks on low-dimensional data with too many points for an LU;
 - `LanczosSolver`: everything else, Lanczos on the deflated operator.
 
 One-sided deflation is cheaper and can return a wrong vector: it is not offered.
@@ -15,6 +15,7 @@ One-sided deflation is cheaper and can return a wrong vector: it is not offered.
 
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -27,7 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 from polyfold._linalg import eigh_descending, fix_signs
 from polyfold._typing import SparseMatrix
 from polyfold.kernels import Operator, intrinsic_dimension
-from polyfold.spectra._smallest import MultigridSolver
+from polyfold.spectra._multigrid import MultigridSolver
 
 EIGEN_SOLVERS = ("auto", "dense", "inverse", "multigrid", "lanczos")
 _DENSE_ROWS = 300
@@ -38,7 +39,7 @@ _MAX_ITER = 1000
 _MAX_FILL = 100_000_000
 _MAX_ROW_FILL, _SMALL_FILL = 500, 1_000_000
 _FILL = 0.8
-# Points beyond which walks on data of few dimensions are too slow for Lanczos.
+# Number of points above which Lanczos is too slow for random walks on low-dimensional data.
 _MULTIGRID_ROWS, _FEW_DIMENSIONS = 20_000, 5
 
 
@@ -57,12 +58,15 @@ def top_directions(operator: Operator, Q: NDArray, k: int) -> tuple[NDArray, NDA
 
 
 def choose_solver(operator: Operator) -> str:
-    """Resolve ``eigen_solver="auto"``: dense if small, inverse where an LU stays sparse, else Lanczos."""
+    """Resolve ``eigen_solver="auto"``: dense if small, inverse if an LU stays sparse, multigrid, else Lanczos.
+
+    Multigrid needs the extra ``pyamg``; without it Lanczos finds the same directions, in more time.
+    """
     if operator.n_samples <= _DENSE_ROWS:
         return "dense"
     if _is_cheap_to_invert(operator):
         return "inverse"
-    return "multigrid" if _has_few_dimensions(operator) else "lanczos"
+    return "multigrid" if find_spec("pyamg") and _has_few_dimensions(operator) else "lanczos"
 
 
 def make_solver(operator: Operator, name: str = "auto") -> EigenSolver:
