@@ -5,6 +5,7 @@ import importlib
 import numbers
 import sys
 from collections.abc import Callable
+from importlib.metadata import requires
 from types import ModuleType
 from typing import Concatenate, Literal, ParamSpec, TypeVar
 
@@ -63,13 +64,24 @@ def check_choice(name: str, value: object, choices: tuple[str, ...], *, hint: st
 
 
 def import_extra(module: str, extra: str) -> ModuleType:
-    """Import an optional dependency, or say in one sentence how to install it."""
+    """Import an optional dependency, or raise an error with the pip command that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            f"{module} is needed for this and is not installed; run: pip install 'polyfold[{extra}]'"
+            f"{module} is needed for this and is not installed; run: {install_command(extra)}"
         ) from error
+
+
+def install_command(extra: str) -> str:
+    """Return the pip command that installs the packages of an extra.
+
+    It names the packages instead of ``polyfold[extra]``, which pip finds only if polyfold itself is on a package index.
+    Double quotes work in every shell, including those of Windows.
+    """
+    lines = (line.replace('"', "'").partition(";") for line in requires("polyfold") or [])
+    packages = [f'"{package.strip()}"' for package, _, marker in lines if f"extra == '{extra}'" in marker]
+    return " ".join(["pip install", *packages])
 
 
 def _message(name: str, rule: str, value: object, hint: str) -> str:

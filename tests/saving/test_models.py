@@ -167,7 +167,7 @@ def test_every_damage_is_refused_with_a_sentence(path):
 def test_newer_files_say_how_to_read_them(path, written_by):
     head, content = _container.unpack(path.read_bytes(), "")
     path.write_bytes(packed(content, {**head, **written_by}))
-    assert "pip install --upgrade polyfold" in assert_refused(path, "or older, got one of polyfold")
+    assert "; install polyfold " in assert_refused(path, "or older, got one of polyfold")
 
 
 @pytest.mark.parametrize("head", [{"format": "one"}, {"polyfold": 3}, {"polyfold": None}])

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
 
 from polyfold._typing import RandomState
-from polyfold._validation import check_real
+from polyfold._validation import check_real, import_extra
 
 _BLOCK = 2048  # images rotated at a time: bounds the memory of the coordinate grids
 
@@ -136,6 +136,7 @@ def _rotate(images: np.ndarray, angles: np.ndarray) -> np.ndarray:
 
 
 def _sample_photographs() -> list[np.ndarray]:
+    import_extra("PIL.Image", "plot")  # scikit-learn reads its photographs with it
     from sklearn.datasets import load_sample_images
 
     return list(load_sample_images().images)
