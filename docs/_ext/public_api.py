@@ -29,8 +29,7 @@ SECTIONS = {
     ),
     "polyfold.metrics": ("Metrics", "Scores of finished representations."),
     "polyfold.report": ("Pictures and pages", "They need `pip install 'polyfold[plot]'`."),
-    "polyfold.datasets": ("Data sets", "Loaders from a data folder, and generators."),
-    "polyfold.experiments": ("The papers", "Every table and figure, run and set beside the printed numbers."),
+    "polyfold.datasets": ("Data sets", "Seeded generators."),
     "polyfold.bootstrap": ("Inside a bootstrap network", "Its parts as functions, for work on the method itself."),
     "polyfold.exceptions": ("Errors and warnings", "What can be caught or silenced by name."),
 }
