@@ -151,7 +151,7 @@ def figure2(run: Run) -> Report:
         own = {"rank": run["rank"], "rows": rows_of(run, name), "queries": run["queries"], "seed": run.seed}
         for H in (*run["dimensions"], run["total"]):
             tasks += grid(answer_times, set=name, modules=run["total"] // H, components=H, **own)
-    found = run.cells(tasks, lambda p: p["rows"])
+    found = run.cells(tasks)
     panels, claims, entries = [], [], []
     for name in run["sets"]:
         here, per_query = found.where(set=name), 1000 / run["queries"]
