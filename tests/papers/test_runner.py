@@ -10,15 +10,21 @@ from papers.report import FAILS, HOLDS, UNTESTED, Report
 from papers.runner import reproduce, without_clouds
 
 
+@pytest.fixture(scope="session")
+def out(tmp_path_factory):
+    """One folder for all experiments, so that they share their cells."""
+    return tmp_path_factory.mktemp("results")
+
+
 @pytest.mark.parametrize("name", experiments())
-def test_runs_at_tiny_size_and_writes_its_files(name, data, tmp_path):
-    (result,) = reproduce([name], size="tiny", data=data, out=tmp_path, show=None)
-    assert json.loads((tmp_path / f"{name}.tiny.json").read_text()) == without_clouds(result)
+def test_runs_at_tiny_size_and_writes_its_files(name, data, out):
+    (result,) = reproduce([name], size="tiny", data=data, out=out, show=None)
+    assert json.loads((out / f"{name}.tiny.json").read_text()) == without_clouds(result)
     assert result["missing"] == []
     assert result["tables"] or result["panels"]
     assert {claim["verdict"] for claim in result["claims"]} <= {HOLDS, FAILS, UNTESTED}
-    assert (tmp_path / f"{name}.tiny.md").read_text().startswith(f"# {result['title']}")
-    assert (tmp_path / f"{name}.tiny.png").exists() == bool(result["panels"])
+    assert (out / f"{name}.tiny.md").read_text().startswith(f"# {result['title']}")
+    assert (out / f"{name}.tiny.png").exists() == bool(result["panels"])
 
 
 def test_the_command_lists_runs_and_refuses(tmp_path, capsys):
@@ -36,7 +42,7 @@ def test_the_command_lists_runs_and_refuses(tmp_path, capsys):
 
 
 def test_the_exit_code_is_one_if_no_data_set_is_there(tmp_path):
-    assert main(["nrs-figure5", "--fast", "--data", str(tmp_path), "--out", str(tmp_path)]) == 1
+    assert main(["nrs-figure6", "--fast", "--data", str(tmp_path), "--out", str(tmp_path)]) == 1
 
 
 def test_the_list_names_every_experiment():
