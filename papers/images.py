@@ -51,7 +51,7 @@ def draw_images(data: Path | None, name: str, rows: int, seed: int) -> Images:
 def _drawn(images: Images, rows: int, seed: int) -> Images:
     X, y = images
     if rows > len(X):
-        raise ValueError(f"rows must be at most {len(X)}, the images there are, got {rows}; ask for fewer.")
+        raise ValueError(f"rows must be at most {len(X)}, the number of images, got {rows}.")
     order = np.random.RandomState(seed).permutation(len(X))[:rows]
     return X[order], y[order]
 

@@ -1,4 +1,4 @@
-"""Reports as Markdown: tables of *paper / ours / difference*, and claims with their verdicts."""
+"""Write reports as Markdown: tables of *paper / ours / difference*, and claims with their verdicts."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,13 +7,13 @@ DASH = "–"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Markdown table; the first column is text, the others are numbers."""
+    """Return a Markdown table; the first column is text, the others are numbers."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def beside_paper(found: dict[str, Any]) -> str:
-    """One table of a report, every cell *paper / ours / difference*."""
+    """Return one table of a report; every cell is *paper / ours / difference*."""
     entries = {tuple(entry["labels"]): entry for entry in found["entries"]}
     rows = list(dict.fromkeys(labels[:-1] for labels in entries))
     columns = list(dict.fromkeys(labels[-1] for labels in entries))
@@ -43,19 +43,19 @@ def _ours(entry: dict[str, Any] | None, digits: int) -> str:
 
 
 def claims_table(claims: Iterable[dict[str, Any]]) -> str:
-    """Claims of one experiment with verdict and evidence."""
+    """Return the claims of one experiment with verdict and evidence."""
     rows = [[c["statement"], c["source"], f"**{c['verdict']}**", explained(c)] for c in claims]
     return "\n".join("| " + " | ".join(row) + " |" for row in [["claim", "where", "verdict", "observed"], *_rule(rows)])
 
 
 def explained(claim: dict[str, Any]) -> str:
-    """Say what was observed, and the reason where the claim does not hold."""
+    """Return the observation, and the reason if the claim does not hold."""
     see = f" (see {claim['see']})" if claim["see"] else ""
     return f"{claim['evidence']}. {claim['why']}{see}".strip() if claim["why"] or see else claim["evidence"]
 
 
 def _elsewhere(claim: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return a claim that names an experiment only where it is not its own."""
+    """Remove the reference of a claim to its own experiment."""
     return {**claim, "see": ""} if claim["see"] == name else claim
 
 
@@ -64,7 +64,7 @@ def _rule(rows: list[list[str]]) -> list[list[str]]:
 
 
 def as_markdown(result: dict[str, Any], figure: str | None = None) -> str:
-    """Write the whole result of one experiment."""
+    """Return the whole result of one experiment."""
     parts = [f"# {result['title']}", f"*Question.* {result['question']}", f"*Setting.* {result['setting']}"]
     parts += [f"*Expected.* {result['expected']}", f"*This run.* {_size(result)}"]
     parts += body(result, figure)
@@ -72,7 +72,7 @@ def as_markdown(result: dict[str, Any], figure: str | None = None) -> str:
 
 
 def _size(result: dict[str, Any]) -> str:
-    """Say of which size a run was, which the setting does not where it is not the full one."""
+    """Return size, settings, seeds and commits of a run."""
     settings = ", ".join(f"{name} {shown(value)}" for name, value in result["settings"].items())
     commits = ", ".join(dict.fromkeys(str(context["commit"]) for context in result["contexts"]))
     return f"Size {result['size']!r}: {settings}; seeds {shown(result['seeds'])}; commit {commits}."
@@ -84,7 +84,7 @@ def shown(value: Any) -> str:
 
 
 def body(result: dict[str, Any], figure: str | None = None) -> list[str]:
-    """Tables, figure, claims and remarks, as paragraphs."""
+    """Return tables, figure, claims and remarks as paragraphs."""
     parts = [beside_paper(one) for one in result["tables"]]
     if figure is not None:
         parts.append(f"![{result['title']}]({figure})")

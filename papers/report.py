@@ -1,7 +1,4 @@
-"""What an experiment reports: tables beside the paper's, panels of a figure, and claims with their verdicts.
-
-Reports are plain data, so that pages and figures are made from the files alone.
-"""
+"""The report of an experiment: tables next to the paper's, panels of a figure, and claims with their verdicts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +11,9 @@ HOLDS, FAILS, UNTESTED = "holds", "does not hold", "cannot be tested here"
 
 @dataclass(frozen=True)
 class Entry:
-    """One number of a table: ours (mean and standard deviation over draws) and the paper's, None where there is none.
+    """One number of a table: ours (mean and standard deviation over draws) and the paper's, None if it is missing.
 
-    The last label is the column, those before it the row.
+    The last label is the column, the others are the row.
     """
 
     labels: tuple[str, ...]
@@ -27,7 +24,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers beside those of the paper."""
+    """Numbers next to those of the paper."""
 
     title: str
     entries: list[Entry]
@@ -61,9 +58,9 @@ class Panel:
 
 @dataclass(frozen=True)
 class Claim:
-    """A comparative sentence of the paper, where it stands, and what was observed.
+    """A comparative sentence of the paper, its place there, and our observation.
 
-    Where it does not hold, `why` says what an experiment showed, and `see` names that experiment.
+    If it does not hold, `why` gives the reason that an experiment showed, and `see` the name of that experiment.
     """
 
     statement: str
@@ -76,7 +73,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Report:
-    """All that an experiment has to say."""
+    """The result of an experiment."""
 
     tables: list[Table] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
@@ -88,7 +85,7 @@ Values = Sequence[float]
 
 
 def entry(*labels: str, ours: Values | float | None, paper: float | None = None) -> Entry:
-    """Return the entry of one number, or of the numbers of several draws; none at all is a dash."""
+    """Return the entry of one number, or of the numbers of several draws; no number is shown as a dash."""
     values = [] if ours is None else np.atleast_1d(np.asarray(ours, dtype=float))
     if not len(values):
         return Entry(labels, None, None, paper)
@@ -96,7 +93,7 @@ def entry(*labels: str, ours: Values | float | None, paper: float | None = None)
 
 
 def line(label: str, points: Mapping[Any, Values | float], *, style: str = "line") -> Curve:
-    """Return the curve through the means at every x, with their standard deviations; x without values are left out."""
+    """Return the curve through the means at every x, with their standard deviations; x without values are skipped."""
     found = {x: np.atleast_1d(np.asarray(values, dtype=float)) for x, values in points.items()}
     found = {x: values for x, values in found.items() if values.size}
     repeated = any(values.size > 1 for values in found.values())

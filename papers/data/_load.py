@@ -59,13 +59,13 @@ def _find(name: str, entry: Entry, folder: Path, download: bool) -> Path:
     if path.is_file():
         return path
     if entry.openml is None or not download:
-        raise FileNotFoundError(_advice(entry, folder, "it is not there"))
+        raise FileNotFoundError(_missing(entry, folder))
     logger.info("fetching %s from openml.org into %s", entry.title, folder)
     try:
         arrays = _fetch_arrays(name, entry, folder)
     except (OSError, ValueError) as error:
-        reason = f"it is not there, and openml.org did not give data set {entry.openml} ({error})"
-        raise FileNotFoundError(_advice(entry, folder, reason)) from error
+        reason = f"; openml.org did not return data set {entry.openml} ({error})"
+        raise FileNotFoundError(_missing(entry, folder, reason)) from error
     write_arrays(path, arrays)
     return path
 
@@ -94,24 +94,24 @@ def _fetch_arrays(name: str, entry: Entry, folder: Path) -> dict[str, np.ndarray
     return {"X": np.ascontiguousarray(X), "y": y, **{k: np.asarray(v) for k, v in extra.items()}}
 
 
-def _advice(entry: Entry, folder: Path, reason: str) -> str:
+def _missing(entry: Entry, folder: Path, reason: str = "") -> str:
     return (
-        f"{entry.title}: the file {entry.file} must be in {folder}, but {reason}; put there an .npz file (readable "
-        f"without pickle) with the arrays {entry.arrays}, or name another folder by data_home or {DATA_VARIABLE}."
+        f"{folder / entry.file} does not exist ({entry.title}){reason}. Put an .npz file with the arrays "
+        f"{entry.arrays} there, or set data_home or {DATA_VARIABLE} to another folder."
     )
 
 
 def _bunch(entry: Entry, arrays: dict[str, np.ndarray], path: Path) -> Bunch:
     if missing := sorted(entry.names - set(arrays)):
         raise ValueError(
-            f"{path} must hold the arrays {entry.arrays}, got {', '.join(sorted(arrays))} without "
-            f"{', '.join(missing)}; put the right file there."
+            f"{path} must hold the arrays {entry.arrays}; {', '.join(missing)} is missing, it has "
+            f"{', '.join(sorted(arrays))}. Replace the file."
         )
     try:
         return _checked(_assemble(entry, arrays, path), entry)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise ValueError(
-            f"{path} must hold arrays that fit one another, {entry.arrays}, but {error}; put the right file there."
+            f"{path} must hold consistent arrays, {entry.arrays}, but {error}. Replace the file."
         ) from error
 
 
@@ -119,7 +119,7 @@ def _checked(bunch: Bunch, entry: Entry) -> Bunch:
     if bunch.data.ndim != 2 or bunch.data.shape[0] != bunch.target.shape[0]:
         raise ValueError(f"data of shape {bunch.data.shape} and targets of shape {bunch.target.shape} do not match")
     if entry.image_shape is not None and bunch.data.shape[1] != np.prod(entry.image_shape):
-        raise ValueError(f"{bunch.data.shape[1]} columns are no images of {entry.image_shape} pixels")
+        raise ValueError(f"{bunch.data.shape[1]} columns do not match images of {entry.image_shape} pixels")
     return bunch
 
 

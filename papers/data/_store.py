@@ -58,22 +58,22 @@ def read_arrays(path: Path, expected: str | None, *, verify: bool = True) -> dic
     wanted = str(arrays.pop(DIGEST_KEY)) if DIGEST_KEY in arrays else expected
     if verify and wanted is not None and (found := content_digest(arrays)) != wanted:
         raise ValueError(
-            f"{path} must have the content checksum {wanted}, got {found}; replace the damaged file, "
-            "or pass verify=False to use other data on purpose."
+            f"{path} must have the content checksum {wanted}, got {found}. Replace the damaged file, "
+            "or pass verify=False to use other data."
         )
     return arrays
 
 
 def _read_archive(path: Path) -> dict[str, np.ndarray]:
-    # Opened here: numpy leaves a file that is no archive open.
+    # Opened here because numpy leaves a file open if it is not an archive.
     with path.open("rb") as file:
         try:
             if not zipfile.is_zipfile(file):
-                raise ValueError("it is no archive of arrays")
+                raise ValueError("it is not an archive of arrays")
             file.seek(0)
             with np.load(file, allow_pickle=False) as archive:
                 members = {name: archive[name] for name in archive.files}
-        except Exception as error:  # zipfile, zlib, tokenizer and numpy raise a dozen kinds where any byte may be wrong
+        except Exception as error:  # damaged bytes raise errors of a dozen types in zipfile, zlib, tokenize and numpy
             raise ValueError(_advice(path, str(error))) from error
     strange = [name for name, array in members.items() if not isinstance(array, np.ndarray)]
     if strange or not members:
@@ -82,12 +82,9 @@ def _read_archive(path: Path) -> dict[str, np.ndarray]:
 
 
 def _advice(path: Path, reason: str) -> str:
-    # numpy's own advice is to unpickle, which runs what a stranger wrote.
+    # numpy advises to unpickle, which can run foreign code.
     reason = "it holds Python objects, not arrays" if "pickle" in reason else reason
-    return (
-        f"{path} must be an .npz file as numpy.savez writes it, got one that cannot be read ({reason}); "
-        "delete it and put a whole one there."
-    )
+    return f"{path} must be an .npz file as numpy.savez writes it, but it cannot be read: {reason}. Replace it."
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

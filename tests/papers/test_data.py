@@ -81,7 +81,7 @@ def test_by_default_the_folder_is_at_home(tmp_path, monkeypatch):
     monkeypatch.delenv("POLYFOLD_DATA", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"mnist\.npz must be in .*polyfold_data.*X \(70000×784.*POLYFOLD_DATA"):
+    with pytest.raises(FileNotFoundError, match=r"polyfold_data.mnist\.npz does not.*X \(70000×784.*POLYFOLD_DATA"):
         load_dataset("mnist", download=False)
     assert list(tmp_path.iterdir()) == []
     write_arrays(tmp_path / "polyfold_data" / "orl_32.npz", small_arrays("orl"))
@@ -89,7 +89,7 @@ def test_by_default_the_folder_is_at_home(tmp_path, monkeypatch):
 
 
 def test_missing_file_without_openml_says_what_to_put_where(tmp_path):
-    with pytest.raises(FileNotFoundError, match=rf"coil20_32\.npz must be in {re.escape(str(tmp_path))}"):
+    with pytest.raises(FileNotFoundError, match=rf"{re.escape(str(tmp_path))}.coil20_32\.npz does not exist"):
         load_dataset("coil20", tmp_path)
 
 
@@ -142,7 +142,7 @@ def damaged(kind, path):
 def test_a_file_that_cannot_be_read_is_refused_in_words(kind, verify, tmp_path):
     path = tmp_path / "orl_32.npz"
     damaged(kind, path)
-    with pytest.raises(ValueError, match=rf"{re.escape(str(path))} must be an \.npz file.*delete it") as caught:
+    with pytest.raises(ValueError, match=rf"{re.escape(str(path))} must be an \.npz file.*Replace it") as caught:
         load_dataset("orl", tmp_path, verify=verify)
     assert "allow_pickle" not in str(caught.value)
 
@@ -169,10 +169,10 @@ def test_any_byte_may_be_wrong(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y": None}, "got X without y; put"),
-        ({"y": np.arange(5)}, r"\(6, 1024\) and targets of shape \(5,\) do not match; put"),
-        ({"X": np.ones((6, 7))}, r"7 columns are no images of \(32, 32\) pixels; put"),
-        ({"X": np.ones(6)}, "do not match; put"),
+        ({"y": None}, "y is missing, it has X. Replace"),
+        ({"y": np.arange(5)}, r"\(6, 1024\) and targets of shape \(5,\) do not match. Replace"),
+        ({"X": np.ones((6, 7))}, r"7 columns do not match images of \(32, 32\) pixels. Replace"),
+        ({"X": np.ones(6)}, "do not match. Replace"),
     ],
 )
 def test_wrong_arrays_are_named(change, message, tmp_path):
@@ -187,7 +187,7 @@ def test_broken_sparse_texts_are_named(change, tmp_path):
     arrays = small_arrays("reuters")
     part = {name: np.resize(a, arrays[name].shape) if name == "indices" else a for name, a in change.items()}
     write_arrays(tmp_path / CATALOGUE["reuters"].file, {**arrays, **part})
-    with pytest.raises(ValueError, match=r"csr\.npz must hold arrays that fit one another.*put the right file there"):
+    with pytest.raises(ValueError, match=r"csr\.npz must hold consistent arrays.*Replace the file"):
         load_dataset("reuters", tmp_path)
 
 
@@ -230,9 +230,9 @@ def test_openml_out_of_reach_becomes_advice(tmp_path, monkeypatch):
         raise OSError("no route to host")
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", fail)
-    with pytest.raises(FileNotFoundError, match=r"openml.org did not give data set 554 \(no route to host\)"):
+    with pytest.raises(FileNotFoundError, match=r"openml.org did not return data set 554 \(no route to host\)"):
         load_dataset("mnist", tmp_path)
-    with pytest.raises(FileNotFoundError, match="it is not there; put"):
+    with pytest.raises(FileNotFoundError, match=r"digits of 28×28 pixels, 60,000 for training\)\. Put an"):
         load_dataset("mnist", tmp_path, download=False)
 
 
