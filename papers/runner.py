@@ -92,10 +92,10 @@ def write_result(result: dict[str, Any], folder: Path) -> list[Path]:
     """Write a result and its figure; the file names of other sizes than "full" contain the size."""
     stem = result["name"] if result["size"] == "full" else f"{result['name']}.{result['size']}"
     paths = [folder / f"{stem}.{kind}" for kind in ("json", "md", "png")]
-    paths[0].write_text(json.dumps(without_clouds(result), indent=1, ensure_ascii=False) + "\n")
+    paths[0].write_text(json.dumps(without_clouds(result), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if not _drawn(result, paths[2]):
         paths = paths[:2]
-    paths[1].write_text(as_markdown(result, paths[2].name if len(paths) == 3 else None))
+    paths[1].write_text(as_markdown(result, paths[2].name if len(paths) == 3 else None), encoding="utf-8")
     return paths
 
 
