@@ -7,7 +7,7 @@ DATA := $(POLYFOLD_DATA)
 .PHONY: demo test lint types unit test-browser bench reproduce docs readme pictures clean
 
 demo: $(VENV)/.demo
-	$(BIN)/python -m polyfold.experiments.demo --output polyfold-demo
+	$(BIN)/python -m polyfold.demo --output polyfold-demo
 
 test: lint types unit
 
@@ -29,9 +29,9 @@ test-browser: $(VENV)/.test
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
-# Every table and figure of the papers; what is finished is not computed again. Then the pages on them.
+# Run every table and figure of the papers, reusing the stored cells, and write the pages about them.
 reproduce: $(VENV)/.test
-	$(BIN)/python -m polyfold.experiments all --out docs/reproduction/results
+	$(BIN)/python -m papers all --out papers/results
 	$(BIN)/python -m benchmarks.pages.reproduction
 
 docs: $(VENV)/.docs

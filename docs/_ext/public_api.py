@@ -32,8 +32,7 @@ SECTIONS = {
         "Plots and HTML reports",
         "They need the extra `plot`: run `pip install '.[plot]'` in the clone.",
     ),
-    "polyfold.datasets": ("Data sets", "Loaders from a data folder, and generators."),
-    "polyfold.experiments": ("The papers", "Every table and figure, run and set beside the printed numbers."),
+    "polyfold.datasets": ("Data sets", "Generators with a seed."),
     "polyfold.bootstrap": ("Inside a bootstrap network", "Its parts as functions, for work on the method itself."),
     "polyfold.exceptions": ("Errors and warnings", "What can be caught or silenced by name."),
 }

@@ -204,7 +204,7 @@ class Evil:
         "polyfold._validation.import_extra",
         "polyfold.bootstrap._checkpoint.Checkpoint",
         "polyfold.estimators._embedding.np",
-        "polyfold.experiments.demo.run_demo",
+        "polyfold.demo.run_demo",
     ],
 )
 def test_forged_files_make_nothing(tmp_path, name):
