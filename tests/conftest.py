@@ -1,12 +1,42 @@
-import importlib.util
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
-if importlib.util.find_spec("torch"):
-    import torch
+from tests.catalog import Entry
 
-    torch.set_num_threads(1)  # two test processes with two threads each wait for one another
+DASK_FIXTURES = {"processes", "workers"}
+DASK_CONTAINERS = {"dask", "frame"}
+
+
+def marks(item):
+    """Return the markers that follow from a test's folder, fixtures and parameters."""
+    callspec = getattr(item, "callspec", None)
+    values = list(callspec.params.values()) if callspec else []
+    if "browser" in item.path.parent.parts:
+        yield "browser"
+    if DASK_FIXTURES & set(item.fixturenames) or any(isinstance(v, str) and v in DASK_CONTAINERS for v in values):
+        yield "dask"
+    if any(isinstance(value, Entry) and value.needs_torch for value in values):
+        yield "torch"
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by -m
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if hasattr(item, "fixturenames") and item.path.is_relative_to(__file__.rpartition("/")[0]):
+            for name in marks(item):
+                item.add_marker(name)
+        if item.get_closest_marker("torch") and find_spec("torch") is None:
+            item.add_marker(pytest.mark.skip(reason="torch is not installed; run: pip install 'polyfold[torch]'"))
+
+
+def pytest_collection_finish(session):
+    """Give torch one thread: two test processes with two threads each wait for one another."""
+    if find_spec("torch") and any(item.get_closest_marker("torch") for item in session.items):
+        import torch
+
+        torch.set_num_threads(1)
 
 
 @pytest.fixture
@@ -23,7 +53,7 @@ def blobs(rng):
 
 @pytest.fixture(scope="session")
 def processes():
-    """A cluster of two worker processes, shared by all tests that need real ones; it is nobody's default."""
+    """A Dask cluster of two worker processes, shared by all tests that need real ones; it is not the default."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         yield cluster
