@@ -1,4 +1,8 @@
+import inspect
+import re
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +13,15 @@ DASK_FIXTURES = {"processes", "workers"}
 DASK_CONTAINERS = {"dask", "frame"}
 
 
+@cache
+def skips_without(function):
+    """Return the packages of markers without which a test skips itself."""
+    found = re.findall(r'importorskip\("(torch|dask|distributed)"', inspect.getsource(function))
+    return {"dask" if name == "distributed" else name for name in found}
+
+
 def marks(item):
-    """Return the markers that follow from a test's folder, fixtures and parameters."""
+    """Return the markers that follow from a test's folder, fixtures, parameters and source."""
     callspec = getattr(item, "callspec", None)
     values = list(callspec.params.values()) if callspec else []
     if "browser" in item.path.parent.parts:
@@ -19,12 +30,13 @@ def marks(item):
         yield "dask"
     if any(isinstance(value, Entry) and value.needs_torch for value in values):
         yield "torch"
+    yield from skips_without(item.function)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by -m
 def pytest_collection_modifyitems(items):
     for item in items:
-        if hasattr(item, "fixturenames") and item.path.is_relative_to(__file__.rpartition("/")[0]):
+        if isinstance(item, pytest.Function) and item.path.is_relative_to(Path(__file__).parent):
             for name in marks(item):
                 item.add_marker(name)
         if item.get_closest_marker("torch") and find_spec("torch") is None:

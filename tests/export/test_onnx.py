@@ -187,8 +187,8 @@ def test_students_of_clusterers(digits, n_clusters, student):
     assert list(run(model, new)["label"]) == list(model.predict(new))
 
 
+@pytest.mark.torch
 def test_students_of_torch(digits):
-    pytest.importorskip("torch")
     from polyfold.ensembles import DropoutNetwork
 
     X, _, new = digits
