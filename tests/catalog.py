@@ -284,9 +284,12 @@ ENSEMBLES = [
         for engine in ("sklearn", *(["faiss"] if find_spec("faiss") else []))
     ),
     Entry(
-        "BootstrapClustering-chosen",
+        "BootstrapClustering",
         pf.BootstrapClustering(
-            network=pf.MultilayerBootstrapNetwork(2, n_classes=2, n_clusterings=100, random_state=0),
+            3,
+            network=pf.MultilayerBootstrapNetwork(
+                3, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0
+            ),
             n_init=2,
             random_state=0,
         ),
@@ -294,12 +297,9 @@ ENSEMBLES = [
         exempt=_OWN_CENTRE,
     ),
     Entry(
-        "BootstrapClustering",
+        "BootstrapClustering-chosen",
         pf.BootstrapClustering(
-            3,
-            network=pf.MultilayerBootstrapNetwork(
-                3, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0
-            ),
+            network=pf.MultilayerBootstrapNetwork(2, n_classes=2, n_clusterings=50, random_state=0),
             n_init=2,
             random_state=0,
         ),
