@@ -11,10 +11,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from polyfold._linalg import as_dense
 from polyfold.exceptions import DegenerateDataWarning
 from tests.catalog import ENTRIES, GRAPH, NETWORKS, ONE_EACH, entries
-from tests.contracts.answers import DOCUMENTED, answers, documented_warnings, fitted
+from tests.contracts.answers import DOCUMENTED, answers, as_dense, documented_warnings, fitted
 from tests.contracts.samples import sheet
 
 TRANSFORMERS = [e for e in ONE_EACH if e.transforms()]
