@@ -3,6 +3,7 @@ import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -13,15 +14,24 @@ DASK_FIXTURES = {"processes", "workers"}
 DASK_CONTAINERS = {"dask", "frame"}
 
 
+MARKS = {"torch": "torch", "dask": "dask", "distributed": "dask"}  # imported package -> marker
+
+
+@cache
+def imported(module):
+    """Return the markers of the packages that a test module imports at its top."""
+    packages = {value.__name__.partition(".")[0] for value in vars(module).values() if isinstance(value, ModuleType)}
+    return {MARKS[name] for name in packages & MARKS.keys()}
+
+
 @cache
 def skips_without(function):
-    """Return the packages of markers without which a test skips itself."""
-    found = re.findall(r'importorskip\("(torch|dask|distributed)"', inspect.getsource(function))
-    return {"dask" if name == "distributed" else name for name in found}
+    """Return the markers of the packages without which a test skips itself."""
+    return {MARKS[name] for name in re.findall(r'importorskip\("(\w+)"', inspect.getsource(function)) if name in MARKS}
 
 
 def marks(item):
-    """Return the markers that follow from a test's folder, fixtures, parameters and source."""
+    """Return the markers that follow from a test's folder, imports, fixtures and parameters."""
     callspec = getattr(item, "callspec", None)
     values = list(callspec.params.values()) if callspec else []
     if "browser" in item.path.parent.parts:
@@ -30,7 +40,7 @@ def marks(item):
         yield "dask"
     if any(isinstance(value, Entry) and value.needs_torch for value in values):
         yield "torch"
-    yield from skips_without(item.function)
+    yield from imported(item.module) | skips_without(item.function)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by -m
