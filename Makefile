@@ -21,9 +21,9 @@ types: $(VENV)/.test
 unit: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not browser and not torch"
 
-# An answer before a commit; CI runs the rest.
+# A quick answer before a commit: no doctests, and nothing that is slow or needs a cluster.
 test-fast: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow and not torch and not browser and not dask"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q tests -m "not slow and not torch and not browser and not dask"
 
 test-torch: $(VENV)/.test
 	@$(BIN)/python -c "import torch" 2>/dev/null || \

@@ -10,6 +10,7 @@ import pytest
 
 from tests.catalog import Entry
 
+FOLDERS = {"browser": "browser", "experiments": "slow"}  # folder of tests -> marker
 DASK_FIXTURES = {"processes", "workers"}
 DASK_CONTAINERS = {"dask", "frame"}
 
@@ -34,8 +35,8 @@ def marks(item):
     """Return the markers that follow from a test's folder, imports, fixtures and parameters."""
     callspec = getattr(item, "callspec", None)
     values = list(callspec.params.values()) if callspec else []
-    if "browser" in item.path.parent.parts:
-        yield "browser"
+    if item.path.parent.name in FOLDERS:
+        yield FOLDERS[item.path.parent.name]
     if DASK_FIXTURES & set(item.fixturenames) or any(isinstance(v, str) and v in DASK_CONTAINERS for v in values):
         yield "dask"
     if any(isinstance(value, Entry) and value.needs_torch for value in values):

@@ -15,6 +15,7 @@ def test_the_gallery_is_there():
     assert all((path.parent / "GALLERY_HEADER.rst").exists() for path in EXAMPLES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [

@@ -9,6 +9,8 @@ from tests.catalog import ENTRIES, ONE_EACH
 from tests.contracts.answers import answers, assert_same, documented_warnings, fitted
 from tests.contracts.samples import sheet
 
+pytestmark = pytest.mark.slow
+
 
 def new_points():
     """Points between those of the sheet."""

@@ -31,6 +31,7 @@ FLOAT32 = {
 TRUNCATED = {"check_estimators_dtypes": "kernel values cut to whole numbers are no kernel, and refused as such"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", entries("scikit_learn", only=CHECKED), ids=repr)
 def test_scikit_learn_checks(entry):
     known = FLOAT32 if entry in NETWORKS else TRUNCATED if entry.takes == "kernel" else None

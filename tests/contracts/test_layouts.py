@@ -10,6 +10,8 @@ from tests.catalog import ENTRIES, ONE_EACH, entries
 from tests.contracts.answers import answers, assert_all, assert_same, documented_warnings, fitted
 from tests.contracts.samples import counts, ranks_of_distances
 
+pytestmark = pytest.mark.slow
+
 # Whole numbers are exact in float32, so what differs is arithmetic: 2⁻²³ per operation, some hundreds of them.
 SINGLE = 1e-3
 

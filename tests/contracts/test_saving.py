@@ -43,6 +43,7 @@ def assert_equal_bits(found, expected):
         assert found[name].tobytes() == np.ascontiguousarray(value).tobytes(), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("torch", [False, pytest.param(True, marks=pytest.mark.torch)])
 def test_models_answer_alike_in_another_process_and_from_pickle_and_joblib(torch, tmp_path):
     chosen = [entry for entry in ENTRIES if entry.needs_torch == torch]

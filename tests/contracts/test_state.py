@@ -11,6 +11,8 @@ from tests.contracts.answers import answers, assert_all, assert_same, documented
 from tests.contracts.interruption import at_call, calls_of, interrupt
 from tests.contracts.samples import sheet
 
+pytestmark = pytest.mark.slow
+
 # Where in the fit it stops: early, on the way, at its last call.
 MOMENTS = (0.1, 0.5, 0.9, 1.0)
 

@@ -285,6 +285,7 @@ def test_there_are_models_of_older_versions():
     assert all(path.stat().st_size < 100_000 for path in stored())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("teacher", [pf.ModularKernelPCA(2, 2, random_state=0), KMeans(3, n_init=1, random_state=0)])
 def test_students_of_the_default_kind_come_back(teacher, tmp_path):
     X = load_iris().data

@@ -40,6 +40,7 @@ def test_groups_without_neighbours_are_an_end_and_not_an_endless_loop(monkeypatc
     np.testing.assert_allclose(alone.solve(np.ones((50, 1))), 1, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraints", [0, 5])
 def test_the_directions_are_those_of_the_inverse(strip, constraints, rng):
     Q = trivial(strip)
