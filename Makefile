@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 DATA := $(POLYFOLD_DATA)
 
-.PHONY: demo test lint types unit test-browser bench reproduce docs readme pictures clean
+.PHONY: demo test test-fast test-torch lint types unit test-browser bench reproduce docs readme pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m polyfold.demo --output polyfold-demo
@@ -19,7 +19,16 @@ types: $(VENV)/.test
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 unit: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q --ignore=tests/browser
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not browser and not torch"
+
+# A quick answer before a commit: no doctests, and nothing that is slow or needs a cluster.
+test-fast: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q tests -m "not slow and not torch and not browser and not dask"
+
+test-torch: $(VENV)/.test
+	@$(BIN)/python -c "import torch" 2>/dev/null || \
+		{ echo "torch is not installed; run: $(BIN)/python -m pip install torch"; exit 2; }
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m torch
 
 # The explorer's page in chromium; where there is none and none can be installed, its tests are skipped and say so.
 test-browser: $(VENV)/.test

@@ -112,6 +112,7 @@ def test_levels_at_which_search_is_slower_are_named():
     assert text.count("recall 95 % (16, 20)") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 def test_peak_memory_counts_what_was_freed_again():
     seen = measured(lambda: np.ones(10_000_000).sum())

@@ -1,4 +1,4 @@
-"""Scatter plots: one representation, or several of the same points side by side."""
+"""Scatter plots: one representation, or several of the same points side by side (extra ``plot``)."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack

@@ -1,6 +1,6 @@
 """Networks of torch and how they are trained: architectures, ensembles of modules, the loop, checkpoints.
 
-What needs torch is loaded on first use, so that the options can be named without it.
+Modules that need torch (extra ``torch``) are imported on first use, so the options work without it.
 """
 
 import importlib
