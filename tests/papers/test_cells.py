@@ -94,7 +94,8 @@ def test_what_json_cannot_hold_is_none():
     assert key_of({"b": 1, "a": (2,)}) == '{"a": [2], "b": 1}'
 
 
-@pytest.mark.parametrize("content", [b"", b"{", *map(gzip.compress, (b"", b"{", b"[]", b"{}"))])
+# A gzip header holds the time: it must not become part of a test's name.
+@pytest.mark.parametrize("content", [b"", b"{", *(gzip.compress(text, mtime=0) for text in (b"", b"{", b"[]", b"{}"))])
 def test_damaged_cells_are_named(run, tmp_path, content):
     run().cells(grid(square, x=2, seed=0))
     (path,) = (tmp_path / "cells").iterdir()
