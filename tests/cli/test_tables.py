@@ -148,6 +148,15 @@ def test_lines_with_other_numbers_of_fields_are_refused(refused, text, line, fie
     refused("fit t.csv --drop y -o m.polyfold", f"t.csv, line {line}: got {fields} fields, expected 3")
 
 
+def test_open_quotes_blank_lines_and_nul_characters_are_refused(refused):
+    write('a,b\n1,2\n1,"x\n2,3\n4,5\n')
+    refused("fit t.csv -o m.polyfold", "t.csv, line 3: quotes are not closed properly")
+    write("a\n1\n  \n2\n")
+    refused("fit t.csv -o m.polyfold", "t.csv has 1 lines with spaces only")
+    write("a,b\n1,2\n3,4\n", encoding="utf-16-le")
+    refused("fit t.csv -o m.polyfold", "pass --encoding, for example utf-16 or latin-1")
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -156,6 +165,7 @@ def test_lines_with_other_numbers_of_fields_are_refused(refused, text, line, fie
         ("a\tb, c\n1\t2\n3\t4\n", ["a", "b, c"]),
         ("a|b\n1|2\n3|4\n", ["a", "b"]),
         ("a\n1\n2\n", ["a"]),
+        ('a, b\n1, 2\n3, "4"\n', ["a", "b"]),
     ],
 )
 def test_separators_are_found_and_quotes_respected(call, text, names):
@@ -199,6 +209,7 @@ def test_numbers_of_one_form_are_read_and_reported(call, text, expected, note):
         (["$5.10", "€6", "$7"], "$5.10"),
         (["1,5", "2.5", "3.5"], "1,5"),
         (["5", "6", "7 kg"], "7 kg"),
+        (["1 234", "2 500", "3 100"], "1 234"),
         (["2024-01-03", "2024-02-05", "2024-02-06"], "2024-01-03"),
     ],
 )
@@ -297,7 +308,7 @@ def test_a_target_is_never_a_folder_of_the_same_name(call, refused):
 
     table("t.csv", CODES * 5, Label=["u", "v"] * 10)
     os.mkdir("label")
-    refused(f"fit t.csv --target label {SMALL} -o m.polyfold", "did you mean 'Label'?")
+    refused(f"fit t.csv --target label {SMALL} -o m.polyfold", "the nearest name is 'Label'")
 
 
 def test_labels_are_text_as_written(call):

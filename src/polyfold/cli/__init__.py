@@ -3,9 +3,12 @@
 import importlib.util
 import signal
 import sys
+import time
 from typing import Any
 
 REQUIREMENTS = ("click", "rich", "pandas")
+# Seconds for the cleanup after a signal, in which further signals are ignored.
+CLEANUP = 2.0
 
 
 def main() -> None:
@@ -14,28 +17,39 @@ def main() -> None:
     if missing:
         sys.stderr.write(f"The command line needs {', '.join(missing)}; run: pip install 'polyfold[cli]'\n")
         sys.exit(2)
-    signal.signal(signal.SIGTERM, terminate)
+    stop = Stop()
+    signal.signal(signal.SIGTERM, stop)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not in the background, where it is ignored
+        signal.signal(signal.SIGINT, stop)
     try:
         from polyfold.cli._main import run
 
         code = run()
-    except KeyboardInterrupt as interrupt:
-        code = exit_code(interrupt)
-    # The result is decided: a late signal must not replace the exit code while the interpreter shuts down.
+    except Stopped as stopped:
+        code = stopped.exit_code
+    # The result is decided: a late signal must not change the exit code while the interpreter shuts down.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(code)
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, raised like Ctrl-C so that files are cleaned up."""
+class Stopped(KeyboardInterrupt):
+    """SIGINT or SIGTERM; a plain KeyboardInterrupt can end Python with the signal instead of an exit code."""
+
+    exit_code = 128 + signal.SIGINT
 
 
-def terminate(*_: Any) -> None:
-    """Handle SIGTERM."""
-    raise Terminated
+class Stop:
+    """Raise `Stopped` for a signal, but not again while files are cleaned up."""
 
+    def __init__(self) -> None:
+        self._last = -CLEANUP
 
-def exit_code(interrupt: BaseException | None) -> int:
-    """Return 143 after SIGTERM and 130 after SIGINT."""
-    return 128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT)
+    def __call__(self, number: int, _: Any) -> None:
+        """Handle a signal."""
+        now = time.monotonic()
+        if now - self._last >= CLEANUP:
+            self._last = now
+            stopped = Stopped()
+            stopped.exit_code = 128 + number
+            raise stopped

@@ -34,9 +34,16 @@ from polyfold.cli._outputs import (
     write_graph,
     writer,
 )
-from polyfold.cli._preparation import as_fitted, for_model, last_step, model_blocks
+from polyfold.cli._preparation import (
+    as_fitted,
+    for_model,
+    last_step,
+    model_blocks,
+    read_ids,
+    read_target,
+    target_for,
+)
 from polyfold.cli._results import evaluate, search_cluster, search_here, summary
-from polyfold.cli._targets import read_ids, read_target, target_for
 from polyfold.cli._terminal import Terminal
 from polyfold.cli._workers import connected, map_parts
 

@@ -18,10 +18,9 @@ from sklearn.utils import get_tags
 
 import polyfold
 from polyfold.cli._inputs import ArrayData, Selection, TableData, column_names, open_features
-from polyfold.cli._preparation import PreparedBlocks, preparation
-from polyfold.cli._targets import find_target, read_target
+from polyfold.cli._preparation import PreparedBlocks, find_target, preparation, prepared, read_target
 from polyfold.cli._terminal import Terminal
-from polyfold.cli._workers import lazy_rows, prepared_part
+from polyfold.cli._workers import lazy_rows
 from polyfold.sources import as_source, budget
 
 # Modules and dimensions of the default model for data with enough columns.
@@ -305,7 +304,7 @@ def _fit_blocks(
 ) -> Any:
     """Fit to blocks of rows, here or on a cluster; the preparation is fitted to the first block."""
     blocks = PreparedBlocks(data, prepare)
-    rows = lazy_rows(partial(prepared_part, blocks.steps), data) if on_cluster else as_source(blocks)
+    rows = lazy_rows(partial(prepared, blocks.steps), data) if on_cluster else as_source(blocks)
     rows.names = blocks.names
     with terminal.fitting():
         model = clone(estimator).fit(rows)

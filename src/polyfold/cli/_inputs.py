@@ -219,7 +219,7 @@ def nearest(name: str, names: Sequence[str]) -> str:
     """Return the name that may have been meant, or all names."""
     lower = {known.lower(): known for known in names}
     close = get_close_matches(name.lower(), lower, n=1)
-    return f"did you mean {lower[close[0]]!r}?" if close else f"it has {shortened(names)}"
+    return f"the nearest name is {lower[close[0]]!r}" if close else f"it has {shortened(names)}"
 
 
 def shortened(names: Any) -> str:

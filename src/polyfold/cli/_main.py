@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from polyfold.cli import exit_code
+from polyfold.cli import Stopped
 from polyfold.cli._terminal import Terminal, notes, sentence
 
 
@@ -21,10 +21,9 @@ def run(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except (KeyboardInterrupt, click.exceptions.Abort) as interrupt:
-        if "polyfold.cli._outputs" in sys.modules:
-            import_module("polyfold.cli._outputs").remove_unfinished()
         click.echo("interrupted; nothing was written.", err=True)
-        return exit_code(interrupt.__cause__ if isinstance(interrupt, click.exceptions.Abort) else interrupt)
+        # click raises Abort from the interrupt.
+        return getattr(interrupt.__cause__ or interrupt, "exit_code", Stopped.exit_code)
     except click.ClickException as error:
         return _refuse(error.format_message())
     except BrokenPipeError:

@@ -2,8 +2,6 @@
 
 import os
 import re
-import shutil
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from polyfold._files import replacing
 from polyfold._validation import import_extra
 from polyfold.cli._inputs import IMAGES, SUFFIXES, parse_size
 
@@ -24,8 +23,6 @@ NEEDED = {
     **dict.fromkeys(PLOTS, ("matplotlib.figure", "plot")),
 }
 WRITER = {"written by": "polyfold"}
-# Files that are being written; what an interrupt leaves is removed at the end.
-_unfinished: set[Path] = set()
 
 
 def check_output(
@@ -94,38 +91,10 @@ def _is_own_array(folder: Path) -> bool:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Give a temporary path next to `path`, and move it to `path` at the end, or remove it."""
-    temporary = path.with_name(f".{uuid.uuid4().hex[:12]}.part{path.suffix}")
-    _unfinished.add(temporary)
-    try:
-        yield temporary
-        if path.is_dir() and temporary.is_dir():
-            shutil.rmtree(path)
-        temporary.replace(path)
-    finally:
-        _remove(temporary)
-
-
-def remove_unfinished() -> None:
-    """Remove what a second interrupt, during the cleanup after the first, has left."""
-    for path in list(_unfinished):
-        _remove(path)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
-    _unfinished.discard(path)
-
-
-@contextmanager
 def writer(path: Path, names: list[str], n_rows: int, *, size: str | None = None) -> Iterator[Callable[[Any], None]]:
     """Give a function that appends rows to a file of the kind its name says; without an ending it writes images."""
     makers = {".npy": _npy, ".npz": _npz, ".csv": _csv, ".parquet": _parquet, ".zarr": _zarr}
-    with whole(path) as temporary:
+    with replacing(path) as temporary:
         if path.suffix == "":
             append, finish = _images(temporary, size)
         else:
@@ -218,13 +187,13 @@ def write_images(folder: Path, rows: np.ndarray, start: int, size: str | None) -
 
 def write_arrays(path: Path, **arrays: np.ndarray) -> None:
     """Write arrays to an .npz file."""
-    with whole(path) as temporary, temporary.open("wb") as file:
+    with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
 def write_graph(path: Path, graph: Any) -> None:
     """Write a sparse matrix for scipy.sparse.load_npz."""
-    with whole(path) as temporary, temporary.open("wb") as file:
+    with replacing(path) as temporary, temporary.open("wb") as file:
         sp.save_npz(file, sp.csr_matrix(graph))
 
 
@@ -237,5 +206,5 @@ def draw(path: Path, Z: np.ndarray, y: np.ndarray | None) -> None:
     axes.set_axis_off()
     for name in axes.get_legend().get_texts() if axes.get_legend() else ():
         name.set_parse_math(False)  # a class may be called $x$
-    with whole(path) as temporary:
+    with replacing(path) as temporary:
         axes.figure.savefig(temporary, dpi=150)

@@ -1,11 +1,13 @@
 """Read CSV and parquet tables: separator, header, numbers with symbols, columns in blocks of rows."""
 
+import contextlib
 import csv
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,8 @@ SEPARATORS = ",;\t|"
 SAMPLE, SURVEY = 100, 50_000
 MISSING = "(missing)"
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|\d{1,2}:\d{2}.*"
+# Text that begins like a number: dates, times, numbers with units.
+LIKE_NUMBER = r"[-+(]?\s?[$€£¥]?\s?\d.*"
 # A number with at most one symbol before or after it.
 PARTS = (
     r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)\s?(?P<number>[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)\s?(?P<after>[%$€£¥]?)\s*$"
@@ -77,6 +80,7 @@ class Csv:
             "header": 0 if header else None,
             "names": names,
             "index_col": False,
+            "skipinitialspace": True,
             # Otherwise a column may be numbers in one part of a block and text in another.
             "low_memory": False,
         }
@@ -95,22 +99,20 @@ class Csv:
                 f"{self.path} is not text in the encoding {self._encoding.removesuffix('-sig')} ({error}); pass "
                 "--encoding, for example utf-16 or latin-1."
             ) from error
-        except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-            raise ValueError(
-                f"{self.path} cannot be read as a table with separator {self.separator!r}: {error}"
-            ) from error
 
     def _records(self, separator: str, **options: Any) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of the line and its fields; empty lines are skipped, as pandas does."""
         csv.field_size_limit(2**31 - 1)
         with self.path.open(newline="", encoding=self._encoding) as file:
-            reader = csv.reader(file, delimiter=separator, **options)
+            reader = csv.reader(file, delimiter=separator, skipinitialspace=True, **options)
             yield from ((reader.line_num, fields) for fields in reader if fields)
 
     def _sample(self) -> list[list[str]]:
-        records = [fields for (_, fields), _ in zip(self._records(self.separator), range(SAMPLE), strict=False)]
+        records = [fields for _, fields in islice(self._records(self.separator), SAMPLE)]
         if not records:
             raise ValueError(f"{self.path} is empty.")
+        if any("\0" in field for fields in records for field in fields):
+            raise UnicodeError("it holds NUL characters")
         return records
 
     @cached_property
@@ -118,24 +120,28 @@ class Csv:
         """The separator that splits the first line into most fields; those inside quotes do not count."""
 
         def score(separator: str) -> tuple[bool, int]:
-            try:
-                records = zip(self._records(separator, strict=True), range(SAMPLE), strict=False)
-                counts = [len(fields) for (_, fields), _ in records]
-            except csv.Error:  # text after a closing quote: not the separator
-                return False, 0
+            counts: list[int] = []
+            # An error is text after a closing quote: another separator, or a damaged line further down.
+            with contextlib.suppress(csv.Error):
+                for _, fields in islice(self._records(separator, strict=True), SAMPLE):
+                    counts.append(len(fields))
             return len(set(counts)) == 1 and counts[0] > 1, counts[0] if counts else 0
 
         return max(SEPARATORS, key=score)
 
     def _count(self, expected: int) -> int:
-        count = 0
-        for line, fields in self._records(self.separator):
-            if len(fields) != expected:
-                raise ValueError(
-                    f"{self.path}, line {line}: got {len(fields)} fields, expected {expected} as in the first line; "
-                    "put quotes around text that holds the separator, or remove a separator at the end of the line."
-                )
-            count += 1
+        count, line = 0, 0
+        try:
+            for line, fields in self._records(self.separator, strict=True):
+                if len(fields) != expected:
+                    raise ValueError(
+                        f"{self.path}, line {line}: got {len(fields)} fields, expected {expected} as in the first "
+                        "line; put quotes around text that holds the separator, or remove a separator at the end of "
+                        "the line."
+                    )
+                count += 1
+        except csv.Error as error:
+            raise ValueError(f"{self.path}, line {line + 1}: quotes are not closed properly ({error}).") from error
         return count
 
     def _without_index(self, names: list[str], records: list[list[str]]) -> tuple[str | None, tuple[str, ...]]:
@@ -150,9 +156,13 @@ class Csv:
     def read(self, columns: Sequence[str], rows: int | None, text: Iterable[str] = ()) -> Iterator[pd.DataFrame]:
         """Yield some columns, `rows` rows at a time or all at once; `text` columns as they are written."""
         options = {**self._options, "usecols": list(columns), "dtype": dict.fromkeys(text, str)}
-        with self._decoded(lambda: pd.read_csv(self.path, chunksize=rows or self.n_rows, **options)) as chunks:
+        with pd.read_csv(self.path, chunksize=rows or self.n_rows, **options) as chunks:
+            n_rows = 0
             for chunk in chunks:
+                n_rows += len(chunk)
                 yield chunk[list(columns)]
+        if n_rows != self.n_rows:
+            raise ValueError(f"{self.path} has {self.n_rows - n_rows} lines with spaces only; remove them.")
 
     def labels(self, column: str) -> pd.Series:
         """Return one column as text, exactly as written; only empty fields are missing."""
@@ -200,7 +210,7 @@ class FormFinder:
         self._styles = [style for style in self._styles if numbers.str.fullmatch(STYLES[style]).all()]
         self._all_numbers &= bool(is_number.all())
         self._n_values += len(values)
-        self._n_numbers += int((is_number | values.str.fullmatch(DATE)).sum())
+        self._n_numbers += int(values.str.strip().str.fullmatch(LIKE_NUMBER).sum())
         # The most telling example is one with a symbol or a comma.
         marked = values[is_number & values.str.contains(r"[^\d.+-]")]
         self._first = self._first or (marked.iloc[0] if len(marked) else "")

@@ -13,7 +13,6 @@ import numpy as np
 
 from polyfold._validation import import_extra
 from polyfold.cli._inputs import BLOCK_BYTES, ArrayData, Selection, TableData, block_rows, open_data
-from polyfold.cli._preparation import as_array
 from polyfold.cli._tables import Csv, Parquet, typed
 from polyfold.sources import answering, as_source
 
@@ -80,11 +79,6 @@ def map_parts(client: Any, function: Callable[[Any], Any], data: ArrayData | Tab
     while waiting:
         yield waiting.popleft().result()
         waiting.extend(islice(tasks, 1))
-
-
-def prepared_part(steps: Any, rows: Any) -> Any:
-    """Return rows after a fitted preparation, as an array."""
-    return as_array(rows if steps is None else steps.transform(rows))
 
 
 def _parts(data: ArrayData | TableData) -> tuple[list[Any], list[float]]:
