@@ -73,12 +73,16 @@ def test_a_folder_with_files_of_others_is_kept(call, refused, mine):
     refused("transform digits.polyfold digits.npy -o own.zarr", "holds files that polyfold did not write")
 
 
-def test_other_files_are_replaced_and_links_are_followed(call, mine):
+def test_other_files_are_replaced_and_links_are_followed(call, refused, mine):
     Path("old.npy").write_bytes(b"old")
     os.symlink("old.npy", "link.npy")
     call("transform digits.polyfold digits.npy -o link.npy")
     assert os.path.islink("link.npy")
     assert np.load("old.npy").shape == (120, 6)
+    os.symlink("iris.csv", "link.zarr")
+    refused("transform digits.polyfold digits.npy -o link.zarr", "must be a folder")
+    os.symlink("iris.csv", "table.npy")
+    refused("transform digits.polyfold digits.npy -o table.npy", "which has another ending")
 
 
 @pytest.mark.parametrize(

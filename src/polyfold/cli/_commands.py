@@ -138,7 +138,7 @@ def cluster_file(
     is_table = path.suffix.lower() in (".csv", ".parquet")
     if selection.id and not is_table:
         raise ValueError(f"--id needs an output that ends in .csv or .parquet, got {output!r}.")
-    model_path = check_model_path("--save", save, [*inputs, output]) if save else None
+    model_path = check_model_path("--save", save, inputs) if save else None
     ids = read_ids(open_data(data, selection), selection) if is_table else None
     with connected(address) as client:
         if model is None:
@@ -174,7 +174,7 @@ def map_file(
     selection = options.selection
     inputs = [data, config, selection.target_file]
     path = check_output("--output", output, inputs, (*SUFFIXES, *PLOTS))
-    model_path = check_model_path("--save", save, [*inputs, output]) if save else None
+    model_path = check_model_path("--save", save, inputs) if save else None
     y = read_target(open_data(data, selection), selection)
     fitted = fit_model(data, options.model_for("map", "BootstrapMap"), options, terminal)
     Z = np.asarray(last_step(fitted).embedding_)

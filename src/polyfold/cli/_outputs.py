@@ -34,6 +34,8 @@ def check_output(
     if kind not in suffixes:
         raise ValueError(f"{option} must end in {', '.join(suffixes)}, got {str(path)!r}.")
     resolved = check_path(option, path, inputs, is_folder=kind in ("", ".zarr"))
+    if resolved.suffix.lower() != kind:
+        raise ValueError(f"{option} is a link to {str(resolved)!r}, which has another ending; name the file itself.")
     if resolved.is_dir() and any(resolved.iterdir()) and not _is_own_array(resolved):
         raise ValueError(
             f"{option} names the folder {str(path)!r}, which holds files that polyfold did not write; choose another "
@@ -48,7 +50,8 @@ def check_model_path(option: str, path: str, inputs: Iterable[str | None]) -> Pa
     """Return the path of a model to write, or raise."""
     if Path(path).suffix.lower() in (*SUFFIXES, *PLOTS, ".html"):
         raise ValueError(f"{option} writes a model, got the name of a data file, {path!r}; end it in .polyfold.")
-    return check_path(option, Path(path), inputs)
+    check_path(option, Path(path), inputs)
+    return Path(path)
 
 
 def check_path(option: str, path: Path, inputs: Iterable[str | None], *, is_folder: bool = False) -> Path:
@@ -66,14 +69,11 @@ def check_path(option: str, path: Path, inputs: Iterable[str | None], *, is_fold
 
 def _would_change(output: Path, given: Path) -> bool:
     """Whether an output is an input, or a file that is read when an input folder is read, also through links."""
-    if not given.exists():
-        return False
-    if output.exists() and output.samefile(given):
+    if output.exists() and given.exists() and output.samefile(given):
         return True
     folder = Path(os.path.realpath(given))
     is_read = folder.suffix.lower() == ".zarr" or output.suffix.lower() in (*IMAGES, ".parquet")
-    inside = folder in output.parents or output in folder.parents
-    return folder.is_dir() and inside and (is_read or output in folder.parents)
+    return folder.is_dir() and (output in folder.parents or (folder in output.parents and is_read))
 
 
 def _is_own_array(folder: Path) -> bool:

@@ -113,9 +113,9 @@ class NewCategories:
     def warn(self) -> None:
         """Warn once, with the count and an example of every column."""
         if self._found:
-            told = "; ".join(f"{name}: {count} rows, such as {new!r}" for name, (count, new) in self._found.items())
+            counts = "; ".join(f"{name}: {count} rows, such as {new!r}" for name, (count, new) in self._found.items())
             warnings.warn(
-                f"{self._path} has categories that the model has not seen ({told}); they are encoded as rare "
+                f"{self._path} has categories that the model has not seen ({counts}); they are encoded as rare "
                 "categories, or as none if there are no rare ones.",
                 stacklevel=2,
             )

@@ -217,7 +217,9 @@ def model_info(path: str) -> dict[str, Any]:
         "polyfold": about["polyfold"],
         "written with": about.get("written with"),
         "columns": int(getattr(model, "n_features_in_", 0)) if names is None else [str(name) for name in names],
-        "parameters": {name: value if isinstance(value, plain) else repr(value) for name, value in parameters},
+        "parameters": {
+            name: value if isinstance(value, plain) else " ".join(repr(value).split()) for name, value in parameters
+        },
         **summary(model),
     }
 

@@ -20,7 +20,7 @@ SEPARATORS = ",;\t|"
 # Records that show the separator and whether there is a header, and rows read at a time to find out what columns hold.
 SAMPLE, SURVEY = 100, 50_000
 MISSING = "(missing)"
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+NA = ("", "NA", "N/A", "nan", "NaN", "null", "None")
 # Text that begins like a number: dates, times, numbers with units.
 LIKE_NUMBER = r"[-+(]?\s?[$€£¥]?\s?\d.*"
 # A number with at most one symbol before or after it.
@@ -291,19 +291,29 @@ def parquet_files(folder: Path) -> list[Path]:
 
 
 def has_header(records: list[list[str]]) -> bool:
-    """Whether the first record names the columns: it does unless it has numbers, and only numbers, above numbers."""
+    """Whether the first record names the columns: it does unless it has numbers above all columns of numbers."""
     first, below = records[0], records[1:]
-    if not below:
+    columns = [[row[j] for row in below if j < len(row) and row[j].strip() not in NA] for j in range(len(first))]
+    symbols = [_symbols(column) for column in columns]
+    numeric = [j for j, found in enumerate(symbols) if found and first[j].strip() not in NA]
+    if not numeric or any(_symbols([first[j]]) != symbols[j] for j in numeric):
         return True
-    columns = [[row[j] for row in below if j < len(row) and row[j]] for j in range(len(first))]
-    numeric = [bool(values) and all(map(NUMBER.fullmatch, values)) for values in columns]
-    above = [name.strip() for name, is_numeric in zip(first, numeric, strict=True) if is_numeric and name.strip()]
-    if not above or not all(map(NUMBER.fullmatch, above)):
-        return True
-    # Names such as 0, 1, 2 or 2010, 2015, 2020 are integers with a constant step.
-    integers = [int(name) for name in above if name.isdecimal()]
-    steps = set(np.diff(integers).tolist())
-    return len(integers) == len(above) and (len(steps) == 1 and min(steps) > 0 if len(above) > 1 else integers == [0])
+    # Names such as 0, 1, 2 or 2010, 2015, 2020 or wavelengths increase, and the data below do not increase likewise.
+    steps, steps_below = (_steps([row[j] for j in numeric if j < len(row)]) for row in (first, below[0]))
+    if not len(steps):
+        return first[numeric[0]].strip() == "0"
+    is_sequence = (steps > 0).all() and (len(steps) >= 5 or np.allclose(steps, steps[0]))
+    return bool(is_sequence and not np.array_equal(steps, steps_below))
+
+
+def _symbols(values: list[str]) -> set[str]:
+    """Return the symbols around numbers; empty if some value is not a number."""
+    matches = [re.match(PARTS, value) for value in values]
+    return {match["before"] + match["after"] for match in matches if match} if all(matches) else set()
+
+
+def _steps(values: list[str]) -> np.ndarray:
+    return np.diff(pd.to_numeric(pd.Series(values, dtype=object), errors="coerce"))
 
 
 def is_number(column: pd.Series) -> bool:
