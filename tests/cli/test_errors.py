@@ -1,6 +1,7 @@
 """Errors are one sentence and exit code 2; names are printed as they are."""
 
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -73,6 +74,16 @@ def test_closed_streams_are_not_an_error(run, shared, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stderr", None)
     assert run([*words, "--json"]) == 0
     assert run([*words, "--drop", "99"]) == 2
+
+
+def test_missing_requirements_are_named(capsys, monkeypatch):
+    from polyfold.cli import main
+
+    for name in ("rich", "pandas"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert capsys.readouterr().err == "The command line needs rich, pandas; run: pip install 'polyfold[cli]'\n"
 
 
 STRANGE = ["[red]x[/red]", "[/]", ":smile:", "2019-2021"]

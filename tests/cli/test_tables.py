@@ -131,6 +131,18 @@ def test_the_index_of_a_parquet_file_is_not_a_column(call):
     assert call.notes == ""
 
 
+def test_decimals_of_parquet_files_are_numbers_and_dates_are_categories(call):
+    pytest.importorskip("pyarrow")
+    import decimal
+
+    day = pd.to_datetime("2024-01-03")
+    pd.DataFrame({"a": [decimal.Decimal("1.5"), None], "b": [day, day], "c": [1, 2]}).to_parquet("t.parquet")
+    frame, notes = read("t.parquet")
+    np.testing.assert_array_equal(frame["a"], [1.5, np.nan])
+    assert frame["b"].dtype == object or str(frame["b"].dtype) == "str"
+    assert "read as categories: b (such as 'timestamp" in notes
+
+
 # Fields and line numbers
 
 

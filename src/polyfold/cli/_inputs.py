@@ -154,7 +154,8 @@ class TableData:
 
     def whole(self) -> pd.DataFrame:
         """Return all rows in memory."""
-        return next(self.blocks())
+        (frame,) = self.blocks()
+        return frame
 
 
 def block_rows(data: ArrayData | TableData) -> int:

@@ -237,10 +237,10 @@ class Parquet:
     """A parquet file, or a folder of them; an index that pandas stored is not a column."""
 
     index = None
-    doubtful: dict[str, str] = {}
 
     def __init__(self, path: Path):
         self.path = path
+        self.doubtful: dict[str, str] = {}
         parquet = import_extra("pyarrow.parquet", "cli")
         try:
             self._files = [parquet.ParquetFile(file) for file in (parquet_files(path) if path.is_dir() else [path])]
@@ -281,8 +281,10 @@ class Parquet:
 
     def forms(self, columns: Sequence[str]) -> dict[str, Form | None]:
         """Return a form for columns of numbers; None for text, booleans, dates and others."""
-        empty = self._schema.empty_table().to_pandas(ignore_metadata=True)
-        return {name: Form() if is_number(empty[name]) else None for name in columns}
+        kinds, types = import_extra("pyarrow.types", "cli"), {name: self._schema.field(name).type for name in columns}
+        self.doubtful = {name: str(kind) for name, kind in types.items() if kinds.is_temporal(kind)}
+        is_numeric = (kinds.is_integer, kinds.is_floating, kinds.is_decimal)
+        return {name: Form() if any(test(kind) for test in is_numeric) else None for name, kind in types.items()}
 
 
 def parquet_files(folder: Path) -> list[Path]:
