@@ -253,6 +253,39 @@ def test_notes_are_printed_once_and_named_columns_are_not_parsed(call):
     assert call.notes == ""
 
 
+def column(rng, kind, n):
+    """Return a column as it is written, and as it should be read."""
+    numbers = (rng.standard_normal(n) * rng.choice([1, 100, 1e5])).round(2)
+    words = rng.choice(["north, east", "south", "a|b", "x;y", 'say "no"'], n)
+    written = {
+        "plain": [repr(float(x)) for x in numbers],
+        "percent": [f"{x:.2f}%" for x in numbers],
+        "dollars": [f"{'-' if x < 0 else ''}${abs(x):.2f}" for x in numbers],
+        "decimal comma": [f"{x:.2f}".replace(".", ",") for x in numbers],
+        "thousands": [f"{x:,.2f}" for x in numbers],
+        "words": list(words),
+    }[kind]
+    return written, words if kind == "words" else numbers
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("seed", range(25))
+def test_generated_tables_are_read_as_they_were_meant(call, separator, seed):
+    rng = np.random.default_rng(seed)
+    n, names = int(rng.integers(2, 60)), list(rng.permutation(["a, kg", 'b"2"', "ö", "x;y", "plain"]))
+    columns = [column(rng, rng.choice(["plain", "percent", "dollars", "decimal comma", "thousands"]), n)]
+    kinds = ["plain", "percent", "dollars", "decimal comma", "thousands", "words"]
+    columns += [column(rng, kind, n) for kind in rng.choice(kinds, rng.integers(1, 5))]
+    names, header = names[: len(columns)], bool(rng.random() < 0.7)
+    index, quoting = header and bool(rng.random() < 0.3), int(rng.integers(2))
+    frame = pd.DataFrame({name: written for name, (written, _) in zip(names, columns, strict=True)})
+    frame.to_csv("t.csv", sep=separator, header=header, index=index, quoting=quoting)
+    found, _ = read()
+    assert list(found.columns) == (names if header else [str(number) for number in range(len(columns))])
+    for name, (_, expected) in zip(found.columns, columns, strict=True):
+        np.testing.assert_array_equal(found[name].to_numpy(), expected)
+
+
 # Headers, indexes, encodings
 
 

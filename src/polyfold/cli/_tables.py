@@ -1,6 +1,5 @@
 """Read CSV and parquet tables: separator, header, numbers with symbols, columns in blocks of rows."""
 
-import contextlib
 import csv
 import re
 import warnings
@@ -117,15 +116,20 @@ class Csv:
 
     @cached_property
     def separator(self) -> str:
-        """The separator that splits the first line into most fields; those inside quotes do not count."""
+        """The separator that splits all lines, or else the first, into most fields; those in quotes do not count."""
 
-        def score(separator: str) -> tuple[bool, int]:
+        def score(separator: str) -> tuple[int, bool, int]:
             counts: list[int] = []
-            # An error is text after a closing quote: another separator, or a damaged line further down.
-            with contextlib.suppress(csv.Error):
+            try:
                 for _, fields in islice(self._records(separator, strict=True), SAMPLE):
                     counts.append(len(fields))
-            return len(set(counts)) == 1 and counts[0] > 1, counts[0] if counts else 0
+            except csv.Error:  # text after a closing quote: another separator, or a damaged line further down
+                counts.append(0)
+            first, is_constant = counts[0] if counts else 0, len(set(counts)) == 1
+            if is_constant and first > 1:
+                return 2, separator != ",", first  # commas may be decimal commas
+            is_used = first > 1 and max(counts[1:], default=0) > 1
+            return 1, is_used, first if is_used else is_constant
 
         return max(SEPARATORS, key=score)
 
@@ -298,14 +302,17 @@ def has_header(records: list[list[str]]) -> bool:
     columns = [[row[j] for row in below if j < len(row) and row[j].strip() not in NA] for j in range(len(first))]
     symbols = [_symbols(column) for column in columns]
     numeric = [j for j, found in enumerate(symbols) if found and first[j].strip() not in NA]
+    if all(name.strip() in NA for name in first):
+        return False
     if not numeric or any(_symbols([first[j]]) != symbols[j] for j in numeric):
         return True
     # Names such as 0, 1, 2 or 2010, 2015, 2020 or wavelengths increase, and the data below do not increase likewise.
     steps, steps_below = (_steps([row[j] for j in numeric if j < len(row)]) for row in (first, below[0]))
-    if not len(steps):
-        return first[numeric[0]].strip() == "0"
-    is_sequence = (steps > 0).all() and (len(steps) >= 5 or np.allclose(steps, steps[0]))
-    return bool(is_sequence and not np.array_equal(steps, steps_below))
+    if len(steps) < 2:
+        is_sequence = first[numeric[0]].strip() == "0" if not len(steps) else steps[0] == 1
+    else:
+        is_sequence = (steps > 0).all() and (len(steps) >= 5 or np.allclose(steps, steps[0]))
+    return bool(is_sequence and not (len(steps) and np.array_equal(steps, steps_below)))
 
 
 def _symbols(values: list[str]) -> set[str]:
