@@ -278,9 +278,9 @@ def _row_images(data: ArrayData | TableData, rows: Any, selection: Selection) ->
 
 def run_demo(output: str, terminal: Terminal) -> dict[str, Any]:
     """Run the demo on bundled data."""
+    path = check_path("--output", Path(output), [], is_folder=True)
     from polyfold.experiments.demo import run_demo as run
 
-    path = check_path("--output", Path(output), [], is_folder=True)
     # Its tables go to the terminal, not into the JSON.
     with contextlib.redirect_stdout(sys.stderr) if terminal.as_json else contextlib.nullcontext():
         return {"report": str(run(path))}

@@ -207,7 +207,7 @@ def check_matrix(X: Any) -> None:
 
 def column_names(block: Any) -> tuple[str, ...] | None:
     """Return the names of the columns of a data frame; None for arrays, and for names that are not all text."""
-    names = tuple(getattr(block, "columns", ()))
+    names: tuple[Any, ...] = tuple(getattr(block, "columns", ()))
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
