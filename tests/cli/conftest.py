@@ -13,7 +13,7 @@ SMALL = ["--set", "n_modules=3", "--set", "n_components=2"]
 
 @pytest.fixture(name="run", scope="session")
 def run_():
-    """The command line; skipped where what it needs is not installed."""
+    """The command line; skipped if its requirements are not installed."""
     for package in ("click", "rich", "pandas"):
         pytest.importorskip(package)
     from polyfold.cli._main import run
@@ -23,7 +23,7 @@ def run_():
 
 @pytest.fixture(scope="session")
 def shared(run, tmp_path_factory):
-    """A folder with digits in every kind of file, a table with gaps, and a model of each."""
+    """A folder with digits in several kinds of files, a table with missing values, and a model of each."""
     folder = tmp_path_factory.mktemp("data")
     X, y = load_digits(return_X_y=True)
     X, y = X[:120], y[:120]
@@ -39,16 +39,15 @@ def shared(run, tmp_path_factory):
     frame.loc[5, "site"] = None
     frame.loc[7, "petal width (cm)"] = np.nan
     frame.to_csv(folder / "iris.csv", index=False)
-    assert run(["fit", str(folder / "digits.npy"), *SMALL, "-o", str(folder / "digits.polyfold")]) == 0
-    assert (
-        run(["fit", str(folder / "iris.csv"), *SMALL, "--target", "species", "-o", str(folder / "iris.polyfold")]) == 0
-    )
+    for data, more in (("digits.npy", []), ("iris.csv", ["--target", "species"])):
+        model = folder / data.replace(data[-4:], ".polyfold")
+        assert run(["fit", str(folder / data), *SMALL, *more, "-o", str(model)]) == 0
     return folder
 
 
 @pytest.fixture
 def call(run, shared, tmp_path, monkeypatch, capsys):
-    """Run a command in an empty folder; names with a colon are files of the shared one. `call.notes`: what was told."""
+    """Run a command in an empty folder; ":name" is a file of the shared folder. `call.notes` is standard error."""
     monkeypatch.chdir(tmp_path)
 
     def call(text, *more, code=0):
@@ -63,7 +62,7 @@ def call(run, shared, tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def refused(call):
-    """Assert exit code 2, one sentence that says so, and nothing written."""
+    """Assert exit code 2, one sentence that contains `match`, and that no file appeared."""
 
     def refused(text, match, *more):
         before = set(os.listdir())

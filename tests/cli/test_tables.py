@@ -1,4 +1,4 @@
-"""Tables in several files and blocks: what is a category in one is the same category in all."""
+"""Tables: the same category in every file and block, numbers in any form, headers, indexes, separators, labels."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ pytest.importorskip("click")
 
 SMALL = "--set n_modules=2 --set n_components=2"
 CODES = ["007", "a12", "007", "b3"]
+CENTROID = '[parameters.estimator]\nclass = "sklearn.neighbors.NearestCentroid"\n'
 
 
 def table(path, codes, **more):
@@ -16,13 +17,39 @@ def table(path, codes, **more):
     pd.DataFrame({"x": x[:, 0], "z": x[:, 1], "code": codes, **more}).to_csv(path, index=False)
 
 
+def write(text, path="t.csv", encoding="utf-8"):
+    with open(path, "w", encoding=encoding, newline="") as file:
+        file.write(text)
+
+
+def read(path="t.csv", **options):
+    """Return what the command line reads from a file, and the notes it prints about it."""
+    import warnings
+
+    from polyfold.cli._inputs import Selection, open_features
+
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        frame = open_features(path, Selection(**options)).with_types().whole()
+    return frame, " ".join(str(note.message) for note in notes)
+
+
 @pytest.fixture
 def coded(call):
-    """A model of rows with codes, and the coordinates of those with the code 007."""
+    """A model of rows with codes, and the coordinates of the rows."""
     table("train.csv", CODES * 10)
     call(f"fit train.csv {SMALL} -o m.polyfold")
     call("transform m.polyfold train.csv -o all.npy")
     return np.load("all.npy")
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    def set_rows(rows):
+        monkeypatch.setattr("polyfold.cli._inputs.BLOCK_BYTES", 1)
+        monkeypatch.setattr("polyfold.cli._inputs.MIN_ROWS", rows)
+
+    return set_rows
 
 
 def test_a_file_of_digits_keeps_its_categories(call, coded):
@@ -32,30 +59,21 @@ def test_a_file_of_digits_keeps_its_categories(call, coded):
     np.testing.assert_array_equal(np.load("z.npy"), coded[::2])
 
 
-def test_blocks_of_digits_keep_their_categories(call, coded, monkeypatch):
-    monkeypatch.setattr("polyfold.cli._data.BLOCK", 1)
-    monkeypatch.setattr("polyfold.cli._data.FEWEST", 1)
+def test_blocks_of_digits_keep_their_categories(call, coded, small_blocks):
+    small_blocks(1)
     call("transform m.polyfold train.csv -o z.npy")
     assert call.notes == ""
     np.testing.assert_allclose(np.load("z.npy"), coded, atol=1e-12)
 
 
-def test_a_streamed_table_may_have_blocks_of_digits(call, monkeypatch):
-    monkeypatch.setattr("polyfold.cli._data.BLOCK", 1)
-    monkeypatch.setattr("polyfold.cli._data.FEWEST", 20)
-    table("train.csv", CODES * 5 + ["007"] * 20)
+@pytest.mark.parametrize(
+    "codes", [CODES * 5 + ["007"] * 20, ["7"] * 20 + CODES * 5], ids=["text first", "digits first"]
+)
+def test_the_whole_file_decides_what_is_a_category(call, small_blocks, codes):
+    small_blocks(20)
+    table("train.csv", codes)
     call(f"fit train.csv --stream {SMALL} -o m.polyfold")
-    assert call.notes == ""
     assert call("transform m.polyfold train.csv -o z.npy --json")["rows"] == 40
-
-
-def test_texts_after_a_block_of_numbers_are_refused(call, refused, monkeypatch):
-    monkeypatch.setattr("polyfold.cli._data.BLOCK", 1)
-    monkeypatch.setattr("polyfold.cli._data.FEWEST", 20)
-    table("train.csv", ["7"] * 20 + CODES * 5)
-    refused(f"fit train.csv --stream {SMALL} -o m.polyfold", "'code' must hold numbers")
-    call(f"fit train.csv --stream --categorical code {SMALL} -o m.polyfold")
-    assert "categories that the model has not seen" in call.notes
 
 
 def test_new_categories_are_counted_once(call, coded):
@@ -65,7 +83,7 @@ def test_new_categories_are_counted_once(call, coded):
     assert "code: 3 rows, such as 'z9'" in call.notes
 
 
-def test_texts_where_numbers_were_are_refused(call, refused, coded):
+def test_text_in_a_column_of_numbers_is_refused(refused, coded):
     table("new.csv", ["007"] * 3, x=[1, 2, "many"])
     refused("transform m.polyfold new.csv -o z.npy", "column 'x' must hold numbers")
 
@@ -80,7 +98,7 @@ def test_numbers_as_categories_are_the_same_in_every_file(call):
     np.testing.assert_array_equal(np.load("floats.npy"), np.load("z.npy"))
 
 
-def test_truth_values_are_the_same_however_they_are_spelled(call):
+def test_booleans_are_the_same_in_every_spelling(call):
     table("train.csv", ["True", "False"] * 10)
     call(f"fit train.csv {SMALL} -o m.polyfold")
     call("transform m.polyfold train.csv -o z.npy")
@@ -88,39 +106,6 @@ def test_truth_values_are_the_same_however_they_are_spelled(call):
     call("transform m.polyfold other.csv -o other.npy")
     assert call.notes == ""
     np.testing.assert_array_equal(np.load("other.npy"), np.load("z.npy"))
-
-
-@pytest.fixture
-def classified(call):
-    """A classifier whose classes are texts, one of them of digits, and told by the first column."""
-    classes = ["1", "x"] * 20
-    table("train.csv", CODES * 10, x=[10.0, 0.0] * 20, cls=classes)
-    options = ["--set", "estimator=sklearn.neighbors.NearestCentroid()", "--set", "representation__n_modules=2"]
-    call("fit train.csv --target cls --model ModularClassifier -o c.polyfold", *options)
-    return pd.read_csv("train.csv", dtype=str)
-
-
-@pytest.mark.parametrize("one", ["1", "1.0"])
-def test_classes_that_are_digits_in_a_file_are_found(call, classified, one):
-    classified[::2].assign(cls=one).to_csv("ones.csv", index=False)
-    assert call("evaluate c.polyfold ones.csv --target cls --json")["accuracy"] > 0.9
-    classified[::2].assign(cls=one)[["cls"]].to_csv("y.csv", index=False)
-    assert call("evaluate c.polyfold ones.csv --target y.csv --json")["accuracy"] > 0.9
-
-
-def test_classes_that_a_model_does_not_have_are_told(call, classified):
-    classified.assign(cls=["1", "y"] * 20).to_csv("new.csv", index=False)
-    assert call("evaluate c.polyfold new.csv --target cls --json")["accuracy"] < 0.6
-    assert "classes that the model has not seen: 20 rows, such as 'y'" in call.notes
-
-
-def test_repeated_fractions_are_classes(call, shared):
-    halves = np.load(shared / "y.npy") + 0.5
-    np.save("y.npy", halves)
-    found = call("evaluate :digits.polyfold :digits.npy --target y.npy --json")
-    assert found["accuracy of 5 neighbours"] > 0.2
-    np.save("y.npy", np.arange(120) / 7)
-    assert "accuracy of 5 neighbours" not in call("evaluate :digits.polyfold :digits.npy --target y.npy --json")
 
 
 def test_tables_and_arrays_fit_each_others_models(call, shared):
@@ -136,7 +121,7 @@ def test_tables_and_arrays_fit_each_others_models(call, shared):
     np.testing.assert_allclose(np.load("z.npy"), np.load("plain.npy"), atol=1e-12)
 
 
-def test_the_index_of_a_parquet_file_is_no_column(call):
+def test_the_index_of_a_parquet_file_is_not_a_column(call):
     pytest.importorskip("pyarrow")
     table("train.csv", CODES * 5)
     pd.read_csv("train.csv", dtype={"code": str})[::-1].to_parquet("train.parquet")
@@ -146,17 +131,281 @@ def test_the_index_of_a_parquet_file_is_no_column(call):
     assert call.notes == ""
 
 
-def test_gaps_among_targets_matter_to_those_who_learn_from_them(call, refused):
+def test_decimals_of_parquet_files_are_numbers_and_dates_are_categories(call):
+    pytest.importorskip("pyarrow")
+    import decimal
+
+    day = pd.to_datetime("2024-01-03")
+    pd.DataFrame({"a": [decimal.Decimal("1.5"), None], "b": [day, day], "c": [1, 2]}).to_parquet("t.parquet")
+    frame, notes = read("t.parquet")
+    np.testing.assert_array_equal(frame["a"], [1.5, np.nan])
+    assert frame["b"].dtype == object or str(frame["b"].dtype) == "str"
+    assert "read as categories: b (such as 'timestamp" in notes
+
+
+# Fields and line numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "fields"),
+    [
+        ("a,b,y\n1,2,u,\n3,4,v,\n", 2, 4),
+        ("a,b,y\n1,2,u\n3,4,v,5\n", 3, 4),
+        ('a,b,y\n1,2,"u\nv"\n3,4,v,5\n', 4, 4),
+        ("a,b,y\n1,2,u\n\n3,4\n", 4, 2),
+    ],
+)
+def test_lines_with_other_numbers_of_fields_are_refused(refused, text, line, fields):
+    write(text)
+    refused("fit t.csv --drop y -o m.polyfold", f"t.csv, line {line}: got {fields} fields, expected 3")
+
+
+def test_open_quotes_blank_lines_and_nul_characters_are_refused(refused):
+    write('a,b\n1,2\n1,"x\n2,3\n4,5\n')
+    refused("fit t.csv -o m.polyfold", "t.csv, line 3: quotes are not closed properly")
+    write("a\n1\n  \n2\n")
+    refused("fit t.csv -o m.polyfold", "t.csv has 1 lines with spaces only")
+    write("a,b\n1,2\n3,4\n", encoding="utf-16-le")
+    refused("fit t.csv -o m.polyfold", "pass --encoding, for example utf-16 or latin-1")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('"a, kg";"b, cm";c\n1;2;3\n4;5;6\n', ["a, kg", "b, cm", "c"]),
+        ('"a; kg","b; cm; m",c\n1,2,3\n4,5,6\n', ["a; kg", "b; cm; m", "c"]),
+        ("a\tb, c\n1\t2\n3\t4\n", ["a", "b, c"]),
+        ("a|b\n1|2\n3|4\n", ["a", "b"]),
+        ("a\n1\n2\n", ["a"]),
+        ('a, b\n1, 2\n3, "4"\n', ["a", "b"]),
+    ],
+)
+def test_separators_are_found_and_quotes_respected(call, text, names):
+    write(text)
+    frame, notes = read()
+    assert list(frame.columns) == names
+    assert notes == ""
+    assert all(frame.dtypes == np.float64)
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "note"),
+    [
+        ("a;b\n1,5;1\n-2,25;2\n3;3\n", [1.5, -2.25, 3], "a ('1,5' is 1.5)"),
+        ("a;b\n1.234,5;1\n20,25;2\n", [1234.5, 20.25], "a ('1.234,5' is 1234.5)"),
+        ("a;b\n1,234;1\n2,500;2\n", [1.234, 2.5], "a ('1,234' is 1.234)"),
+        ('a,b\n"1,234",1\n"12,345.5",2\n7,3\n', [1234, 12345.5, 7], "a ('1,234' is 1234)"),
+        ("a,b\n12.3%,1\n5 %,2\n,3\n", [12.3, 5, np.nan], "a ('12.3%' is 12.3)"),
+        ("a,b\n$5.10,1\n-$3,2\n", [5.1, -3], "a ('$5.10' is 5.1)"),
+        ('a,b\n"$1,250.00",1\n$3.50,2\n', [1250, 3.5], "a ('$1,250.00' is 1250)"),
+        ("a;b\n1,5 €;1\n2 €;2\n", [1.5, 2], "a ('1,5 €' is 1.5)"),
+        ("a,b\n12345678901234567890123,1\n5,2\n", [1.2345678901234568e22, 5], "a ('12345678901234567890123' is"),
+        ("a,b\n1e3,1\n.5,2\nNA,3\n", [1000, 0.5, np.nan], None),
+    ],
+)
+def test_numbers_of_one_form_are_read_and_reported(call, text, expected, note):
+    write(text)
+    frame, notes = read()
+    np.testing.assert_allclose(frame["a"], expected)
+    np.testing.assert_array_equal(frame["b"], np.arange(1, len(expected) + 1))
+    assert notes == "" if note is None else f"t.csv: text is read as numbers in {note}" in notes
+
+
+@pytest.mark.parametrize(
+    ("values", "example"),
+    [
+        (["12.3%", "4.1", "5.5"], "12.3%"),
+        (["$5.10", "€6", "$7"], "$5.10"),
+        (["1,5", "2.5", "3.5"], "1,5"),
+        (["5", "6", "7 kg"], "7 kg"),
+        (["1 234", "2 500", "3 100"], "1 234"),
+        (["2024-01-03", "2024-02-05", "2024-02-06"], "2024-01-03"),
+    ],
+)
+def test_numbers_of_several_forms_are_categories_with_a_note(call, values, example):
+    write("a;b\n" + "".join(f"{value};{number}\n" for number, value in enumerate(values)))
+    frame, notes = read()
+    assert list(frame["a"]) == values
+    assert f"read as categories: a (such as {example!r})" in notes
+
+
+def test_words_are_categories_without_a_note(call):
+    write("a,b,c\nnorth,007,1\nsouth,a12,2\n,b3,3\n")
+    frame, notes = read()
+    assert list(frame["a"]) == ["north", "south", "(missing)"]
+    assert list(frame["b"]) == ["007", "a12", "b3"]
+    assert notes == ""
+
+
+def test_notes_are_printed_once_and_named_columns_are_not_parsed(call):
+    table("t.csv", ["1.5%", "2%", "3%", "4%"] * 5)
+    call(f"fit t.csv {SMALL} -o m.polyfold")
+    assert call.notes.count("note:") == 1
+    assert "code ('1.5%' is 1.5)" in call.notes
+    call("transform m.polyfold t.csv -o z.npy")
+    table("plain.csv", [1.5, 2, 3, 4] * 5)
+    call("transform m.polyfold plain.csv -o plain.npy")
+    np.testing.assert_array_equal(np.load("z.npy"), np.load("plain.npy"))
+    call(f"fit t.csv --categorical code {SMALL} -o m.polyfold")
+    assert call.notes == ""
+
+
+def column(rng, kind, n):
+    """Return a column as it is written, and as it should be read."""
+    numbers = (rng.standard_normal(n) * rng.choice([1, 100, 1e5])).round(2)
+    words = rng.choice(["north, east", "south", "a|b", "x;y", 'say "no"'], n)
+    written = {
+        "plain": [repr(float(x)) for x in numbers],
+        "percent": [f"{x:.2f}%" for x in numbers],
+        "dollars": [f"{'-' if x < 0 else ''}${abs(x):.2f}" for x in numbers],
+        "decimal comma": [f"{x:.2f}".replace(".", ",") for x in numbers],
+        "thousands": [f"{x:,.2f}" for x in numbers],
+        "words": list(words),
+    }[kind]
+    return written, words if kind == "words" else numbers
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("seed", range(25))
+def test_generated_tables_are_read_as_they_were_meant(call, separator, seed):
+    rng = np.random.default_rng(seed)
+    n, names = int(rng.integers(2, 60)), list(rng.permutation(["a, kg", 'b"2"', "ö", "x;y", "plain"]))
+    columns = [column(rng, rng.choice(["plain", "percent", "dollars", "decimal comma", "thousands"]), n)]
+    kinds = ["plain", "percent", "dollars", "decimal comma", "thousands", "words"]
+    columns += [column(rng, kind, n) for kind in rng.choice(kinds, rng.integers(1, 5))]
+    names, header = names[: len(columns)], bool(rng.random() < 0.7)
+    index, quoting = header and bool(rng.random() < 0.3), int(rng.integers(2))
+    frame = pd.DataFrame({name: written for name, (written, _) in zip(names, columns, strict=True)})
+    frame.to_csv("t.csv", sep=separator, header=header, index=index, quoting=quoting)
+    found, _ = read()
+    assert list(found.columns) == (names if header else [str(number) for number in range(len(columns))])
+    for name, (_, expected) in zip(found.columns, columns, strict=True):
+        np.testing.assert_array_equal(found[name].to_numpy(), expected)
+
+
+# Headers, indexes, encodings
+
+
+def test_the_index_of_to_csv_is_left_out(call):
+    table("t.csv", CODES)
+    frame = pd.read_csv("t.csv", dtype=str)
+    frame[::-1].to_csv("t.csv")
+    found, notes = read()
+    assert list(found.columns) == ["x", "z", "code"]
+    assert "column 1 is left out: an index as DataFrame.to_csv() writes it" in notes
+    pd.read_csv("t.csv", dtype=str).to_csv("t.csv", index=False)
+    assert list(read()[0].columns) == ["x", "z", "code"]
+    assert "Unnamed: 0" in read(columns=("Unnamed: 0", "x"))[0]
+
+
+def test_an_empty_last_column_is_left_out(call):
+    write("a,b,\n1,2,\n3,4,\n")
+    frame, notes = read()
+    assert list(frame.columns) == ["a", "b"]
+    assert "column 3 is left out: no name and no values" in notes
+
+
+@pytest.mark.parametrize(
+    ("text", "n_rows"),
+    [
+        ("5.1,3.5,setosa\n4.9,3.0,setosa\n4.7,3.2,versicolor\n", 3),
+        ("0,0,5,13\n0,0,0,12\n", 2),
+        ("0.5\n0.7\n", 2),
+        ("0,1,2\n3,4,5\n6,7,8\n", 3),
+        ("1,5;2,5\n3,5;NA\n4,5;3\n", 3),
+        ("$5,1\n$6,0\n", 2),
+        ("5.1,,1.4\n4.9,3.0,1.3\n", 2),
+        ("400.5,401,403.5,405,407,408\n0.1,0.3,0.2,0.2,0.1,0.1\n", 1),
+        ("10%,50%,90%\n1,2,3\n0,2,5\n", 2),
+        ("a,b\n1,2\n", 1),
+        ("0,1,2\n5.1,3.5,1.4\n", 1),
+        (",0,1,2\n0,5.1,3.5,1.4\n1,5.1,3.5,1.4\n", 2),
+        ("country,2010,2015,2020\nA,1,2,3\nB,2,3,4\n", 2),
+        ("id,17\n1,3\n2,4\n", 2),
+        ("name,site\nA,north\nB,south\n", 2),
+    ],
+)
+def test_a_missing_header_is_found_and_reported(call, text, n_rows):
+    write(text)
+    frame, notes = read()
+    assert len(frame) == n_rows
+    assert ("the first line is read as data" in notes) == (n_rows == text.count("\n"))
+    assert len(read(header=True)[0]) == text.count("\n") - 1
+    assert len(read(header=False)[0]) == text.count("\n")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_encodings_are_options(call, refused, encoding):
+    rows = "".join(f"{a},{a * a % 7},{'Köln' if a % 2 else 'Paris'}\n" for a in range(20))
+    write(f"größe,b,stadt\n{rows}", encoding=encoding)
+    refused(f"fit t.csv {SMALL} -o m.polyfold", "pass --encoding, for example utf-16 or latin-1")
+    call(f"fit t.csv --encoding {encoding} {SMALL} -o m.polyfold")
+    assert call("info m.polyfold --json")["columns"] == ["größe", "b", "stadt"]
+
+
+def test_a_byte_order_mark_is_not_part_of_a_name(call):
+    write("a,b\n1,2\n3,4\n", encoding="utf-8-sig")
+    assert list(read()[0].columns) == ["a", "b"]
+
+
+# Targets
+
+
+def test_a_target_is_never_a_folder_of_the_same_name(call, refused):
+    import os
+
+    table("t.csv", CODES * 5, Label=["u", "v"] * 10)
+    os.mkdir("label")
+    refused(f"fit t.csv --target label {SMALL} -o m.polyfold", "the nearest name is 'Label'")
+
+
+def test_labels_are_text_as_written(call):
+    labels = ["007", "7", "NA", "7.0"] * 10
+    table("t.csv", CODES * 10, x=[10.0, 0.0, -10.0, 20.0] * 10, cls=labels)
+    write(CENTROID, "c.toml")
+    options = "--target cls --model ModularClassifier --set representation__n_modules=2 --config c.toml"
+    call(f"fit t.csv {options} -o c.polyfold")
+    import polyfold as pf
+
+    assert list(pf.load("c.polyfold")[-1].classes_) == ["007", "7", "7.0", "NA"]
+    assert call("evaluate c.polyfold t.csv --target cls --json")["accuracy"] > 0.9
+    pd.DataFrame({"y": labels}).to_csv("y.csv", index=False)
+    assert call("evaluate c.polyfold t.csv --target y.csv --json")["accuracy"] > 0.9
+    pd.read_csv("t.csv", dtype=str).assign(cls=["7", "other"] * 20).to_csv("new.csv", index=False)
+    assert call("evaluate c.polyfold new.csv --target cls --json")["accuracy"] < 0.6
+    assert "classes that the model has not seen: 20 rows, such as 'other'" in call.notes
+
+
+def test_missing_labels_matter_to_classifiers_only(call, refused):
     table("train.csv", CODES * 5, cls=["a", None, "b", "a"] * 5)
     call(f"fit train.csv --target cls {SMALL} -o m.polyfold")
-    refused("fit train.csv --target cls --model ModularClassifier -o c.polyfold", "got 5 missing ones")
+    refused("fit train.csv --target cls --model ModularClassifier -o c.polyfold", "got 5 missing values")
 
 
-@pytest.mark.parametrize("separator", [";", "\t"], ids=["semicolons", "tabs"])
-def test_tables_may_be_separated_otherwise(call, separator):
-    table("train.csv", CODES * 5)
-    pd.read_csv("train.csv", dtype=str).to_csv("other.csv", sep=separator, index=False)
-    call(f"fit train.csv {SMALL} -o m.polyfold")
-    for name in ("train", "other"):
-        call(f"transform m.polyfold {name}.csv -o {name}.npy")
-    np.testing.assert_array_equal(np.load("other.npy"), np.load("train.npy"))
+def test_repeated_fractions_are_classes(call, shared):
+    np.save("y.npy", np.load(shared / "y.npy") + 0.5)
+    figures = call("evaluate :digits.polyfold :digits.npy --target y.npy --json")
+    assert figures["accuracy of 5 neighbours"] > 0.2
+    np.save("y.npy", np.arange(120) / 7)
+    assert "accuracy of 5 neighbours" not in call("evaluate :digits.polyfold :digits.npy --target y.npy --json")
+
+
+def test_clusters_carry_row_numbers_or_an_id(call):
+    quick = "-n 2 --set n_init=1 --set network__n_clusterings=10"
+    table("t.csv", CODES * 5, name=[f"00{number}" for number in range(20)])
+    call(f"cluster t.csv --drop name {quick} -o g.csv --save g.polyfold")
+    groups = pd.read_csv("g.csv")
+    assert list(groups.columns) == ["row", "cluster"]
+    assert list(groups["row"]) == list(range(20))
+    call(f"cluster t.csv --id name {quick} -o i.csv")
+    named = pd.read_csv("i.csv", dtype={"name": str})
+    assert list(named["name"]) == [f"00{number}" for number in range(20)]
+    assert list(named["cluster"]) == list(groups["cluster"])
+    call("cluster t.csv --with g.polyfold --id name -o i.parquet")
+    assert list(pd.read_parquet("i.parquet").columns) == ["name", "cluster"]
+    pd.read_csv("t.csv", dtype=str, index_col="name").rename_axis(None).to_csv("t.csv")
+    call(f"cluster t.csv {quick} -o g.csv")
+    assert list(pd.read_csv("g.csv", dtype=str)["index"]) == [f"00{number}" for number in range(20)]

@@ -184,6 +184,19 @@ def test_blocks_that_differ_are_named(blocks, message):
         list(as_source(blocks).blocks(2))
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_blocks_with_columns_in_another_order_are_refused(rng, library):
+    frame_type = pytest.importorskip(library).DataFrame
+    first, second = (frame_type(dict(zip("abcd", rng.standard_normal((4, 30)), strict=True))) for _ in range(2))
+    permuted = second[list("dcba")]
+    model = pf.ModularKernelPCA(2, 2, random_state=0).fit([first, second])
+    assert list(model.feature_names_in_) == list("abcd")
+    with pytest.raises(ValueError, match="in the same order, got d, c, b, a in block 1, which begins at row 30"):
+        pf.ModularKernelPCA(2, 2).fit([first, permuted])
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform([permuted])
+
+
 def test_an_iterator_is_refused_because_it_ends():
     with pytest.raises(
         TypeError, match="X must be an iterable of blocks that can be gone through again, got generator"

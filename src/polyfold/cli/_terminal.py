@@ -1,86 +1,106 @@
-"""What a person sees: progress on a terminal, nothing in a pipe, JSON on request."""
+"""What a person sees: progress on a terminal, notes and errors on standard error, results as text or JSON."""
 
 import json
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import cached_property
 from typing import Any
 
 import click
-import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
-
-from polyfold import show_progress
-from polyfold.cli._messages import in_options
 
 
 class Terminal:
-    """Results go to standard output, everything else to standard error, and only if that is a terminal."""
+    """Results go to standard output, progress to standard error, and only if that is a terminal."""
 
     def __init__(self, as_json: bool):
         self.as_json = as_json
-        # Names of files, columns and classes are printed as they are: nothing in them is markup.
-        literal: Any = {"highlight": False, "markup": False, "emoji": False}
-        self.errors, self.out = Console(stderr=True, **literal), Console(**literal)
         self.is_shown = sys.stderr is not None and sys.stderr.isatty() and not as_json
+
+    @cached_property
+    def errors(self) -> Any:
+        """The console for progress."""
+        return _console(stderr=True)
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
-        """Show that something is being done that does not tell how far it is."""
+        """Show a message while something without a known length is done."""
+        from rich.text import Text
+
         with self.errors.status(Text(what)) if self.is_shown else nullcontext():
             yield
 
     @contextmanager
     def fitting(self) -> Iterator[None]:
-        """Show the library's own bar, with the time left."""
+        """Show the progress bar of the library."""
+        from polyfold import show_progress
+
         show_progress(self.is_shown)
         try:
             yield
         finally:
             show_progress(False)
 
-    def track(self, blocks: Iterable[Any], what: str, n_rows: int | None, size: int) -> Iterator[Any]:
-        """Yield blocks under a bar with the time left."""
+    def track(self, blocks: Iterable[Any], what: str, total: int) -> Iterator[Any]:
+        """Yield blocks of rows under a progress bar."""
         if not self.is_shown:
             yield from blocks
             return
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, TimeRemainingColumn(), console=self.errors, transient=True) as bar:
-            task = bar.add_task(what, total=None if n_rows is None else -(-n_rows // size))
+        from rich.progress import Progress
+
+        with Progress(console=self.errors, transient=True) as bar:
+            task = bar.add_task(what, total=total)
             for block in blocks:
                 yield block
-                bar.advance(task)
+                bar.advance(task, block.shape[0])
 
     def result(self, figures: dict[str, Any], *, always: bool = False) -> None:
-        """Print figures: as JSON, as a table where they are what was asked for, or as a line on a terminal."""
+        """Print figures as JSON, as a table if they are the result of the command, or as a line on a terminal."""
         if self.as_json:
             click.echo(json.dumps(figures, default=_plain, ensure_ascii=False))
         elif always:
+            from rich.table import Table
+
             table = Table(show_header=False, box=None, pad_edge=False)
             for name, value in figures.items():
                 table.add_row(name, _text(value))
-            self.out.print(table)
+            _console().print(table)
         elif self.is_shown:
             self.errors.print(", ".join(f"{name}: {_text(value)}" for name, value in figures.items()))
 
 
+def _console(**options: Any) -> Any:
+    """Return a console that prints names of files, columns and classes as they are, without markup."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False, **options)
+
+
 @contextmanager
-def notes(options: list[str]) -> Iterator[None]:
-    """Show warnings as one line each, without the place in the code, in the words of a command with these options."""
+def notes() -> Iterator[None]:
+    """Print each warning once, as one line on standard error."""
+    shown: set[str] = set()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        click.echo(f"note: {in_options(str(message), options)}", err=True)
+        text = " ".join(str(message).split())
+        if text not in shown:
+            shown.add(text)
+            click.echo(f"note: {text}", err=True)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("default", UserWarning)
+        warnings.simplefilter("always", UserWarning)
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
             warnings.simplefilter("ignore", category)
         warnings.showwarning = show
         yield
+
+
+def sentence(error: BaseException) -> str:
+    """Return the message of an error in one line."""
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"{error.filename} does not exist."
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _text(value: Any) -> str:
@@ -92,4 +112,4 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
+    return value.tolist() if hasattr(value, "tolist") else str(value)

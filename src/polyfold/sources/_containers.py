@@ -159,6 +159,7 @@ class BlockSource(Source):
         if first is None:
             raise ValueError("X must have rows, got an iterable without any block.")
         check_matrix(_as_array(first))
+        self.names = column_names(first)
         self.n_features, self.stored = _as_array(first).shape[1], _as_array(first).dtype
         # All blocks that are in memory anyway tell how precise they are; others must be as the first one.
         kinds = [_as_array(block).dtype for block in X] if isinstance(X, list | tuple) else [self.stored]
@@ -174,6 +175,12 @@ class BlockSource(Source):
         """Yield the blocks as they are."""
         start = 0
         for number, given in enumerate(self._X):
+            names = column_names(given)
+            if self.names is not None and names is not None and names != self.names:
+                raise ValueError(
+                    f"blocks of X must have the columns of the first one, {', '.join(self.names[:8])}, in the same "
+                    f"order, got {', '.join(names[:8])} in block {number}, which begins at row {start}."
+                )
             given = _as_array(given)
             if self.dtype == np.float32 and given.dtype.kind in "fiub" and float_type(given.dtype) != np.float32:
                 raise ValueError(
@@ -202,6 +209,12 @@ def check_matrix(X: Matrix) -> None:
         raise ValueError(f"X must be a matrix with rows and columns, got shape {tuple(X.shape)}.")
     if np.dtype(X.dtype).kind not in "fiub":
         raise ValueError(f"X must hold numbers, got {X.dtype}.")
+
+
+def column_names(block: object) -> tuple[str, ...] | None:
+    """Return the names of the columns of a data frame; None for arrays, and for names that are not all text."""
+    names: tuple[Any, ...] = tuple(getattr(block, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _as_array(block: SupportsArray | SparseMatrix) -> Matrix:

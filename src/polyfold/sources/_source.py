@@ -8,6 +8,7 @@ chunks, the memory at hand and the number of threads change the speed and never 
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -134,8 +135,8 @@ class Source(ABC):
         return stack_rows(parts)
 
     def named(self, block: Matrix) -> Table:
-        """Return a block with the names of its columns, where they have some."""
-        if self.names is None or sp.issparse(block):
+        """Return a block with the names of its columns, if they have names and pandas is installed."""
+        if self.names is None or sp.issparse(block) or find_spec("pandas") is None:
             return block
         return import_extra("pandas", "cli").DataFrame(block, columns=list(self.names), copy=False)
 

@@ -1,0 +1,329 @@
+"""Open files as rows: arrays, tables and folders of images, with the columns and targets that options select."""
+
+import warnings
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from polyfold._validation import import_extra
+from polyfold.cli._tables import Csv, Form, Parquet, parquet_files, typed
+from polyfold.sources import Source, as_source, stack_rows
+
+SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
+IMAGES = (".png", ".jpg", ".jpeg")
+CSR = {"data", "indices", "indptr", "shape"}
+# Bytes of a block of rows in double precision, and bounds of its rows.
+BLOCK_BYTES = 2**26
+MIN_ROWS, MAX_ROWS = 256, 65_536
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The options that select rows, columns and targets of a file."""
+
+    columns: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    target: str | None = None
+    id: str | None = None
+    array: str | None = None
+    size: str | None = None
+    color: bool = False
+    encoding: str | None = None
+    header: bool | None = None
+
+    @property
+    def target_file(self) -> str | None:
+        """The file that --target names, if it names one."""
+        return self.target if self.target and Path(self.target).suffix.lower() in SUFFIXES else None
+
+
+@dataclass(frozen=True)
+class ArrayData:
+    """Rows of an array or of a folder of images; `labels` are further arrays with one value per row."""
+
+    path: Path
+    values: Any
+    labels: dict[str, np.ndarray] = field(default_factory=dict)
+    image_shape: tuple[int, ...] | None = None
+    columns: tuple[int, ...] | None = None
+    names: None = None
+
+    def __post_init__(self) -> None:
+        shape, dtype = self.values.shape, np.dtype(self.values.dtype)
+        if len(shape) != 2 or 0 in shape:
+            raise ValueError(f"{self.path} must hold a matrix with rows and columns, got shape {tuple(shape)}.")
+        if dtype.kind not in "fiub":
+            raise ValueError(f"{self.path} must hold numbers, got {dtype}.")
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.values.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of selected columns."""
+        return self.values.shape[1] if self.columns is None else len(self.columns)
+
+    def select(self, names: Sequence[str]) -> "ArrayData":
+        """Return the same rows with some columns only, given as text."""
+        numbers = tuple(map(int, names))
+        return self if numbers == tuple(range(self.values.shape[1])) else replace(self, columns=numbers)
+
+    def pick(self, rows: Any) -> Any:
+        """Return the selected columns of rows."""
+        return rows if self.columns is None else rows[:, list(self.columns)]
+
+    def blocks(self, size: int | None = None) -> Iterator[Any]:
+        """Yield `size` rows at a time, or all at once."""
+        if size is None:
+            yield self.whole()
+            return
+        for _, block in as_source(self.values).in_bytes().blocks(size):
+            yield self.pick(block)
+
+    def whole(self) -> Any:
+        """Return all rows in memory, or mapped from an .npy file."""
+        if isinstance(self.values, np.ndarray) or sp.issparse(self.values):
+            return self.pick(self.values)
+        return stack_rows(list(self.blocks(block_rows(self))))
+
+
+@dataclass(frozen=True)
+class TableData:
+    """Rows of a table, with categories (`text`) and numbers, written in the given forms."""
+
+    reader: Csv | Parquet
+    names: tuple[str, ...]
+    text: tuple[str, ...] | None = None
+    forms: dict[str, Form | None] = field(default_factory=dict)
+    labels: None = None
+    image_shape: None = None
+
+    @property
+    def path(self) -> Path:
+        """The file or folder."""
+        return self.reader.path
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.reader.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        """Number of selected columns."""
+        return len(self.names)
+
+    def select(self, names: Sequence[str]) -> "TableData":
+        """Return the same rows with some columns only."""
+        return replace(self, names=tuple(names))
+
+    def with_types(self, categorical: Iterable[str] = (), *, others_are_numbers: bool = False) -> "TableData":
+        """Return the same rows with a type for every column; columns that are not all numbers are categories."""
+        known = set(categorical)
+        forms = self.reader.forms([name for name in self.names if name not in known])
+        text = [name for name in self.names if name in known or (forms[name] is None and not others_are_numbers)]
+        if parsed := [f"{name} ({form})" for name, form in forms.items() if form not in (None, Form())]:
+            warnings.warn(
+                f"{self.path}: text is read as numbers in {', '.join(parsed)}; --categorical reads it as categories.",
+                stacklevel=2,
+            )
+        if doubtful := [
+            f"{name} (such as {self.reader.doubtful[name]!r})" for name in self.reader.doubtful if name in text
+        ]:
+            warnings.warn(
+                f"{self.path}: columns that look like numbers or dates are read as categories: {', '.join(doubtful)}; "
+                "write all values in one form, or leave the columns out with --drop.",
+                stacklevel=2,
+            )
+        return replace(self, text=tuple(text), forms=forms)
+
+    def blocks(self, size: int | None = None) -> Iterator[pd.DataFrame]:
+        """Yield `size` rows at a time, or all at once, as tables of categories and numbers."""
+        text = [name for name in self.names if name in (self.text or ()) or self.forms.get(name) != Form()]
+        for frame in self.reader.read(self.names, size, text):
+            yield typed(frame, self.text or (), self.forms)
+
+    def whole(self) -> pd.DataFrame:
+        """Return all rows in memory."""
+        (frame,) = self.blocks()
+        return frame
+
+
+def block_rows(data: ArrayData | TableData) -> int:
+    """Return the number of rows to work on at a time."""
+    return int(np.clip(BLOCK_BYTES // (8 * data.n_columns), MIN_ROWS, MAX_ROWS))
+
+
+def open_data(path: str | Path, selection: Selection) -> ArrayData | TableData:
+    """Open a file or folder with all of its columns."""
+    path = Path(path)
+    if not path.exists():
+        raise ValueError(f"{path} does not exist.")
+    kind = path.suffix.lower()
+    if kind == ".zarr":
+        return ArrayData(path, _read_zarr(path))
+    if path.is_dir() and not parquet_files(path):
+        return _open_images(path, selection)
+    if path.is_dir() or kind in (".csv", ".parquet"):
+        table = Csv(path, selection.encoding, selection.header) if kind == ".csv" and path.is_file() else Parquet(path)
+        return TableData(table, table.names)
+    if kind == ".npy":
+        return ArrayData(path, load_arrays(path, mmap_mode="r"))
+    if kind == ".npz":
+        return _open_npz(path, selection.array)
+    raise ValueError(
+        f"{path} must end in {', '.join(SUFFIXES)}, or be a folder of images or of parquet files, got "
+        f"{kind or 'no ending'!r}."
+    )
+
+
+def open_features(path: str, selection: Selection) -> ArrayData | TableData:
+    """Open a file with the selected columns: those of --columns, without --drop, --target and --id."""
+    data = open_data(path, selection)
+    index = data.reader.index if isinstance(data, TableData) else None
+    names = data.names or tuple(map(str, range(data.n_columns)))
+    known = names if index is None else (index, *names)
+    wanted = column_names("--columns", selection.columns, known, path) or names
+    left_out = set(column_names("--drop", selection.drop, known, path))
+    left_out |= {selection.target, selection.id} if data.names else set()
+    chosen = [name for name in wanted if name not in left_out]
+    if not chosen:
+        raise ValueError(f"no column of {path} is left; select some with --columns, or drop fewer.")
+    return data.select(chosen)
+
+
+def column_names(option: str, wanted: Sequence[str], names: Sequence[str], path: Any) -> list[str]:
+    """Return the columns that an option names, each once: whole names, or ranges of numbers such as 0-9."""
+    known, chosen = set(names), {}
+    for part in wanted:
+        first, dash, last = part.partition("-")
+        is_range = part not in known and dash and first.isdecimal() and last.isdecimal()
+        if is_range and int(first) > int(last):
+            raise ValueError(f"{option} must have ranges from the lower to the higher number, got {part!r}.")
+        for name in map(str, range(int(first), int(last) + 1)) if is_range else [part]:
+            if name not in known:
+                raise ValueError(f"{option} must name columns of {path}, got {name!r}; {nearest(name, names)}.")
+            chosen[name] = True
+    return list(chosen)
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Return the name that may have been meant, or all names."""
+    lower = {known.lower(): known for known in names}
+    close = get_close_matches(name.lower(), lower, n=1)
+    return f"the nearest name is {lower[close[0]]!r}" if close else f"it has {shortened(names)}"
+
+
+def shortened(names: Any) -> str:
+    """Return the first names of a list."""
+    names = list(map(str, names))
+    return ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "") if names else "none"
+
+
+def load_arrays(path: Path, **options: Any) -> Any:
+    """Return the array of an .npy file, or the arrays of an .npz file by name."""
+    try:
+        loaded = np.load(path, allow_pickle=False, **options)
+        return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+        reason = "it holds Python objects" if "pickle" in str(error) else error
+        raise ValueError(f"{path} cannot be read as a file of numpy.save or numpy.savez: {reason}.") from error
+
+
+def _open_npz(path: Path, array: str | None) -> ArrayData:
+    arrays = load_arrays(path)
+    if not isinstance(arrays, dict):
+        raise ValueError(f"{path} cannot be read as a file of numpy.savez: it holds a single array.")
+    if set(arrays) >= CSR and array is None:
+        parts = (arrays.pop("data"), arrays.pop("indices"), arrays.pop("indptr"))
+        values: Any = sp.csr_matrix(parts, shape=tuple(int(length) for length in arrays.pop("shape")))
+        values.check_format(full_check=True)
+    else:
+        matrices = [name for name, value in arrays.items() if value.ndim == 2]
+        usual = [name for name in ("X", "data", "arr_0") if name in matrices]
+        name = array or (usual[0] if usual else matrices[0] if len(matrices) == 1 else None)
+        if name not in arrays:
+            raise ValueError(f"{path}: select the array with the rows by --array; it has {shortened(sorted(arrays))}.")
+        values = arrays.pop(name)
+    labels = {name: value for name, value in arrays.items() if value.ndim == 1 and len(value) == values.shape[0]}
+    return ArrayData(path, values, labels)
+
+
+def _read_zarr(path: Path) -> Any:
+    zarr = import_extra("zarr", "cli")
+    try:
+        return zarr.open_array(str(path), mode="r")
+    except Exception as error:  # the types differ between versions of zarr
+        raise ValueError(f"{path} cannot be read as a zarr array: {error}") from error
+
+
+class ImageSource(Source):
+    """Images of a folder as rows of pixels."""
+
+    stored = np.dtype(np.uint8)
+
+    def __init__(self, files: list[Path], size: tuple[int, int] | None, color: bool):
+        self._files, self._size, self._color = files, size, color
+        self.image_shape = read_image(files[0], size, color).shape
+        self.n_features, self.dtype = int(np.prod(self.image_shape)), np.dtype(np.float64)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of images."""
+        return len(self._files)
+
+    def read(self, rows: int) -> Iterator[np.ndarray]:
+        """Yield the pixels of several images."""
+        for start in range(0, self.n_rows, rows):
+            yield np.array([self._pixels(file) for file in self._files[start : start + rows]], dtype=self.dtype)
+
+    def _pixels(self, file: Path) -> np.ndarray:
+        image = read_image(file, self._size, self._color)
+        if image.shape != self.image_shape:
+            raise ValueError(
+                f"{file} has the size {_size_text(image.shape)}, {self._files[0].name} has "
+                f"{_size_text(self.image_shape)}; pass --size, for example --size 32x32."
+            )
+        return image.ravel()
+
+
+def _open_images(path: Path, selection: Selection) -> ArrayData:
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in IMAGES)
+    if not files:
+        raise ValueError(f"{path} must be a folder with {', '.join(IMAGES)} or .parquet files, got none in it.")
+    images = ImageSource(files, parse_size(selection.size) if selection.size else None, selection.color)
+    folders = np.array([str(file.parent.relative_to(path)) for file in files])
+    names = np.array([str(file.relative_to(path)) for file in files])
+    return ArrayData(path, images, {"folder": folders, "file": names}, images.image_shape)
+
+
+def read_image(file: Path, size: tuple[int, int] | None, color: bool) -> np.ndarray:
+    """Return an image as bytes, (height, width) or (height, width, 3)."""
+    pillow = import_extra("PIL.Image", "cli")
+    try:
+        with pillow.open(file) as image:
+            image = image.convert("RGB" if color else "L")
+            return np.asarray(image if size is None else image.resize(size))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ValueError(f"{file} cannot be read as an image: {error}") from error
+
+
+def parse_size(size: str) -> tuple[int, int]:
+    """Return width and height of text such as 32x32."""
+    width, _, height = size.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+        raise ValueError(f"--size must be width and height such as 32x32, got {size!r}.")
+    return int(width), int(height)
+
+
+def _size_text(shape: tuple[int, ...]) -> str:
+    return f"{shape[1]}x{shape[0]}"

@@ -1,0 +1,210 @@
+"""Write result files: never over an input, never half a file, never in place of a folder of someone else."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from polyfold._files import replacing
+from polyfold._validation import import_extra
+from polyfold.cli._inputs import IMAGES, SUFFIXES, parse_size
+
+PLOTS = (".png", ".svg", ".pdf")
+# What a kind of file needs beyond the library, and the extra that has it.
+NEEDED = {
+    ".parquet": ("pyarrow.parquet", "cli"),
+    ".zarr": ("zarr", "cli"),
+    **dict.fromkeys(PLOTS, ("matplotlib.figure", "plot")),
+}
+WRITER = {"written by": "polyfold"}
+
+
+def check_output(
+    option: str, path: str | Path, inputs: Iterable[str | None], suffixes: tuple[str, ...] = SUFFIXES
+) -> Path:
+    """Return the path of a file to write with links resolved, or raise before any work is done."""
+    path = Path(path)
+    kind = path.suffix.lower()
+    if kind not in suffixes:
+        raise ValueError(f"{option} must end in {', '.join(suffixes)}, got {str(path)!r}.")
+    resolved = check_path(option, path, inputs, is_folder=kind in ("", ".zarr"))
+    if resolved.suffix.lower() != kind:
+        raise ValueError(f"{option} is a link to {str(resolved)!r}, which has another ending; name the file itself.")
+    if resolved.is_dir() and any(resolved.iterdir()) and not _is_own_array(resolved):
+        raise ValueError(
+            f"{option} names the folder {str(path)!r}, which holds files that polyfold did not write; choose another "
+            "name, or delete it first."
+        )
+    if kind in NEEDED:
+        import_extra(*NEEDED[kind])
+    return resolved
+
+
+def check_model_path(option: str, path: str, inputs: Iterable[str | None]) -> Path:
+    """Return the path of a model to write, or raise."""
+    if Path(path).suffix.lower() in (*SUFFIXES, *PLOTS, ".html"):
+        raise ValueError(f"{option} writes a model, got the name of a data file, {path!r}; end it in .polyfold.")
+    check_path(option, Path(path), inputs)
+    return Path(path)
+
+
+def check_path(option: str, path: Path, inputs: Iterable[str | None], *, is_folder: bool = False) -> Path:
+    """Return a path with links resolved, or raise if it cannot be written to, or is an input."""
+    resolved = Path(os.path.realpath(path))
+    if not resolved.parent.is_dir() or not os.access(resolved.parent, os.W_OK):
+        raise ValueError(f"{option} must be in an existing folder with write permission, got {str(path)!r}.")
+    if resolved.exists() and resolved.is_dir() != is_folder:
+        raise ValueError(f"{option} must be a {'folder' if is_folder else 'file'}, got {str(path)!r}.")
+    for given in inputs:
+        if given is not None and _would_change(resolved, Path(given)):
+            raise ValueError(f"{option} would overwrite the input {given}, got {str(path)!r}; choose another name.")
+    return resolved
+
+
+def _would_change(output: Path, given: Path) -> bool:
+    """Whether an output is an input, or a file that is read when an input folder is read, also through links."""
+    if output.exists() and given.exists() and output.samefile(given):
+        return True
+    folder = Path(os.path.realpath(given))
+    is_read = folder.suffix.lower() == ".zarr" or output.suffix.lower() in (*IMAGES, ".parquet")
+    return folder.is_dir() and (output in folder.parents or (folder in output.parents and is_read))
+
+
+def _is_own_array(folder: Path) -> bool:
+    """Whether a folder is a zarr array that polyfold has written, without any other file in it."""
+    if folder.suffix.lower() != ".zarr":
+        return False
+    parts = {part for file in folder.rglob("*") for part in file.relative_to(folder).parts}
+    if not all(re.fullmatch(r"zarr\.json|\.zarray|\.zattrs|c|[\d.]+", part) for part in parts):
+        return False
+    try:
+        attributes = import_extra("zarr", "cli").open_array(str(folder), mode="r").attrs
+        return all(attributes.get(key) == value for key, value in WRITER.items())
+    except Exception:  # not a zarr array; the types differ between versions of zarr
+        return False
+
+
+@contextmanager
+def writer(path: Path, names: list[str], n_rows: int, *, size: str | None = None) -> Iterator[Callable[[Any], None]]:
+    """Give a function that appends rows to a file of the kind its name says; without an ending it writes images."""
+    makers = {".npy": _npy, ".npz": _npz, ".csv": _csv, ".parquet": _parquet, ".zarr": _zarr}
+    with replacing(path) as temporary:
+        if path.suffix == "":
+            append, finish = _images(temporary, size)
+        else:
+            append, finish = makers[path.suffix.lower()](temporary, names, n_rows)
+        try:
+            yield append
+        finally:
+            finish()
+
+
+def _npy(path: Path, names: list[str], n_rows: int) -> Any:
+    state: dict[str, Any] = {"file": None, "row": 0}
+
+    def append(rows: np.ndarray) -> None:
+        if state["file"] is None:
+            shape = (n_rows, *rows.shape[1:])
+            state["file"] = np.lib.format.open_memmap(path, mode="w+", dtype=rows.dtype, shape=shape)
+        state["file"][state["row"] : state["row"] + len(rows)] = rows
+        state["row"] += len(rows)
+
+    return append, state.clear
+
+
+def _npz(path: Path, names: list[str], n_rows: int) -> Any:
+    blocks: list[np.ndarray] = []
+
+    def finish() -> None:
+        if blocks:
+            with path.open("wb") as file:
+                np.savez_compressed(file, X=np.concatenate(blocks), names=np.array(names))
+
+    return blocks.append, finish
+
+
+def _csv(path: Path, names: list[str], n_rows: int) -> Any:
+    file = path.open("w", newline="", encoding="utf-8")
+    pd.DataFrame(columns=names).to_csv(file, index=False)
+    return lambda rows: pd.DataFrame(rows).to_csv(file, index=False, header=False), file.close
+
+
+def _parquet(path: Path, names: list[str], n_rows: int) -> Any:
+    arrow, parquet = import_extra("pyarrow", "cli"), import_extra("pyarrow.parquet", "cli")
+    opened: list[Any] = []
+
+    def append(rows: Any) -> None:
+        table = arrow.Table.from_pandas(pd.DataFrame(rows).set_axis(names, axis=1), preserve_index=False)
+        if not opened:
+            opened.append(parquet.ParquetWriter(path, table.schema))
+        opened[0].write_table(table)
+
+    return append, lambda: [file.close() for file in opened]
+
+
+def _zarr(path: Path, names: list[str], n_rows: int) -> Any:
+    zarr = import_extra("zarr", "cli")
+    opened: list[Any] = []
+
+    def append(rows: np.ndarray) -> None:
+        if not opened:
+            shape, chunks = (0, *rows.shape[1:]), (max(1, len(rows)), *rows.shape[1:])
+            opened.append(zarr.open_array(str(path), mode="w", shape=shape, chunks=chunks, dtype=rows.dtype))
+            opened[0].attrs.update(WRITER)
+        opened[0].append(rows)
+
+    return append, lambda: None
+
+
+def _images(path: Path, size: str | None) -> Any:
+    path.mkdir()
+    done = [0]
+
+    def append(rows: np.ndarray) -> None:
+        write_images(path, rows, done[0], size)
+        done[0] += len(rows)
+
+    return append, lambda: None
+
+
+def write_images(folder: Path, rows: np.ndarray, start: int, size: str | None) -> None:
+    """Write rows as grey PNG files with numbers for names."""
+    pillow = import_extra("PIL.Image", "cli")
+    width, height = parse_size(size) if size else (round(rows.shape[1] ** 0.5),) * 2
+    if width * height != rows.shape[1]:
+        raise ValueError(f"--size must fit the {rows.shape[1]} values of a row, got {width}x{height}.")
+    low, high = (0.0, 255.0) if rows.min() >= -1 and rows.max() <= 256 and rows.max() > 1 else (rows.min(), rows.max())
+    pixels = np.clip(255 * (rows - low) / max(high - low, np.finfo(float).tiny), 0, 255).astype(np.uint8)
+    for number, image in enumerate(pixels.reshape(-1, height, width), start=start):
+        pillow.fromarray(image).save(folder / f"{number:07d}.png")
+
+
+def write_arrays(path: Path, **arrays: np.ndarray) -> None:
+    """Write arrays to an .npz file."""
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+
+
+def write_graph(path: Path, graph: Any) -> None:
+    """Write a sparse matrix for scipy.sparse.load_npz."""
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        sp.save_npz(file, sp.csr_matrix(graph))
+
+
+def draw(path: Path, Z: np.ndarray, y: np.ndarray | None) -> None:
+    """Write a plot of points in two dimensions, coloured by their targets."""
+    from polyfold.report import RepresentationDisplay
+
+    axes = import_extra("matplotlib.figure", "plot").Figure(figsize=(8, 7), layout="constrained").subplots()
+    RepresentationDisplay(Z, y=y).plot(axes, theme="light")
+    axes.set_axis_off()
+    for name in axes.get_legend().get_texts() if axes.get_legend() else ():
+        name.set_parse_math(False)  # a class may be called $x$
+    with replacing(path) as temporary:
+        axes.figure.savefig(temporary, dpi=150)

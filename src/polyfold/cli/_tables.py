@@ -1,0 +1,364 @@
+"""Read CSV and parquet tables: separator, header, numbers with symbols, columns in blocks of rows."""
+
+import csv
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from polyfold._validation import import_extra
+
+SEPARATORS = ",;\t|"
+# Records that show the separator and whether there is a header, and rows read at a time to find out what columns hold.
+SAMPLE, SURVEY = 100, 50_000
+MISSING = "(missing)"
+NA = ("", "NA", "N/A", "nan", "NaN", "null", "None")
+# Text that begins like a number: dates, times, numbers with units.
+LIKE_NUMBER = r"[-+(]?\s?[$€£¥]?\s?\d.*"
+# A number with at most one symbol before or after it.
+PARTS = (
+    r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)\s?(?P<number>[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)\s?(?P<after>[%$€£¥]?)\s*$"
+)
+EXPONENT = r"(?:[eE][+-]?\d+)?"
+STYLES = {
+    "plain": rf"(?:\d+\.?\d*|\.\d+){EXPONENT}",
+    "thousands": r"\d{1,3}(?:,\d{3})*(?:\.\d+)?",
+    "comma": rf"(?:\d*,\d+|\d+|\d{{1,3}}(?:\.\d{{3}})+,\d+){EXPONENT}",
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a column of text writes its numbers: the style of the digits, and one symbol around all of them."""
+
+    style: str = "plain"
+    symbol: str = ""
+    example: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.example!r} is {self.parse(pd.Series([self.example])).iloc[0]:g}"
+
+    def parse(self, text: pd.Series) -> pd.Series:
+        """Return text of this form as numbers, NaN where it has another form."""
+        if self.style == "plain" and not self.symbol:
+            return pd.to_numeric(text, errors="coerce")
+        parts = text.astype(object).str.extract(PARTS)
+        digits = parts["minus"] + parts["number"]
+        if self.style == "thousands":
+            digits = digits.str.replace(",", "")
+        elif self.style == "comma":
+            digits = digits.str.replace(".", "").str.replace(",", ".")
+        return pd.to_numeric(digits, errors="coerce")
+
+
+class Csv:
+    """A text table. Opening it finds the separator and the header and checks the number of fields of every line."""
+
+    def __init__(self, path: Path, encoding: str | None = None, header: bool | None = None):
+        self.path, self._encoding = path, encoding or "utf-8-sig"
+        records = self._decoded(self._sample)
+        if header is None:
+            header = has_header(records)
+            if not header:
+                warnings.warn(
+                    f"{path}: the first line is read as data, because it holds numbers like the lines below it; pass "
+                    "--header if it names the columns.",
+                    stacklevel=2,
+                )
+        names = None if header else [str(number) for number in range(len(records[0]))]
+        self._options: dict[str, Any] = {
+            "sep": self.separator,
+            "encoding": self._encoding,
+            "header": 0 if header else None,
+            "names": names,
+            "index_col": False,
+            "skipinitialspace": True,
+            # Otherwise a column may be numbers in one part of a block and text in another.
+            "low_memory": False,
+        }
+        self.n_rows = self._decoded(lambda: self._count(len(records[0]))) - header
+        if self.n_rows < 1:
+            raise ValueError(f"{path} has no rows below the line of column names.")
+        all_names = [str(name) for name in pd.read_csv(path, nrows=0, **self._options).columns]
+        self.index, self.names = self._without_index(all_names, records)
+        self.doubtful: dict[str, str] = {}  # columns of text that look like numbers, with an example
+
+    def _decoded(self, read: Callable[[], Any]) -> Any:
+        try:
+            return read()
+        except (UnicodeError, LookupError) as error:
+            raise ValueError(
+                f"{self.path} is not text in the encoding {self._encoding.removesuffix('-sig')} ({error}); pass "
+                "--encoding, for example utf-16 or latin-1."
+            ) from error
+
+    def _records(self, separator: str, **options: Any) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number of the line and its fields; empty lines are skipped, as pandas does."""
+        csv.field_size_limit(2**31 - 1)
+        with self.path.open(newline="", encoding=self._encoding) as file:
+            reader = csv.reader(file, delimiter=separator, skipinitialspace=True, **options)
+            yield from ((reader.line_num, fields) for fields in reader if fields)
+
+    def _sample(self) -> list[list[str]]:
+        records = [fields for _, fields in islice(self._records(self.separator), SAMPLE)]
+        if not records:
+            raise ValueError(f"{self.path} is empty.")
+        if any("\0" in field for fields in records for field in fields):
+            raise UnicodeError("it holds NUL characters")
+        return records
+
+    @cached_property
+    def separator(self) -> str:
+        """The separator that splits all lines, or else the first, into most fields; those in quotes do not count."""
+
+        def score(separator: str) -> tuple[int, bool, int]:
+            counts: list[int] = []
+            try:
+                for _, fields in islice(self._records(separator, strict=True), SAMPLE):
+                    counts.append(len(fields))
+            except csv.Error:  # text after a closing quote: another separator, or a damaged line further down
+                counts.append(0)
+            first, is_constant = counts[0] if counts else 0, len(set(counts)) == 1
+            if is_constant and first > 1:
+                return 2, separator != ",", first  # commas may be decimal commas
+            is_used = first > 1 and max(counts[1:], default=0) > 1
+            return 1, is_used, first if is_used else is_constant
+
+        return max(SEPARATORS, key=score)
+
+    def _count(self, expected: int) -> int:
+        count, line = 0, 0
+        try:
+            for line, fields in self._records(self.separator, strict=True):
+                if len(fields) != expected:
+                    raise ValueError(
+                        f"{self.path}, line {line}: got {len(fields)} fields, expected {expected} as in the first "
+                        "line; put quotes around text that holds the separator, or remove a separator at the end of "
+                        "the line."
+                    )
+                count += 1
+        except csv.Error as error:
+            raise ValueError(f"{self.path}, line {line + 1}: quotes are not closed properly ({error}).") from error
+        return count
+
+    def _without_index(self, names: list[str], records: list[list[str]]) -> tuple[str | None, tuple[str, ...]]:
+        """Return the column that DataFrame.to_csv() writes for the index, and all other columns."""
+        index = names[0] if len(names) > 1 and re.fullmatch(r"Unnamed: 0(\.\d+)?", names[0]) else None
+        last = names[-1] if names[-1].startswith("Unnamed: ") and not any(row[-1] for row in records[1:]) else None
+        for name, reason in ((index, "an index as DataFrame.to_csv() writes it"), (last, "no name and no values")):
+            if name is not None:
+                warnings.warn(f"{self.path}: column {names.index(name) + 1} is left out: {reason}.", stacklevel=2)
+        return index, tuple(name for name in names if name not in (index, last))
+
+    def read(self, columns: Sequence[str], rows: int | None, text: Iterable[str] = ()) -> Iterator[pd.DataFrame]:
+        """Yield some columns, `rows` rows at a time or all at once; `text` columns as they are written."""
+        options = {**self._options, "usecols": list(columns), "dtype": dict.fromkeys(text, str)}
+        with pd.read_csv(self.path, chunksize=rows or self.n_rows, **options) as chunks:
+            n_rows = 0
+            for chunk in chunks:
+                n_rows += len(chunk)
+                yield chunk[list(columns)]
+        if n_rows != self.n_rows:
+            raise ValueError(f"{self.path} has {self.n_rows - n_rows} lines with spaces only; remove them.")
+
+    def labels(self, column: str) -> pd.Series:
+        """Return one column as text, exactly as written; only empty fields are missing."""
+        options = {**self._options, "usecols": [column], "dtype": str, "keep_default_na": False, "na_values": [""]}
+        return pd.read_csv(self.path, **options)[column]
+
+    def forms(self, columns: Sequence[str]) -> dict[str, Form | None]:
+        """Return how each column writes its numbers; None for text."""
+        text: set[str] = set()
+        for chunk in self.read(columns, SURVEY):
+            text |= {name for name in columns if not is_number(chunk[name])}
+        finders = {name: FormFinder(is_comma_separated=self.separator == ",") for name in columns if name in text}
+        for chunk in self.read(list(finders), SURVEY, text=finders) if finders else ():
+            for name, finder in finders.items():
+                finder.update(chunk[name])
+        self.doubtful = {name: finder.example for name, finder in finders.items() if finder.is_doubtful}
+        return {name: finders[name].form() if name in finders else Form() for name in columns}
+
+    def delayed(self) -> list[Any]:
+        """Return the table as parts for Dask workers, all columns as text."""
+        read = import_extra("dask.dataframe", "dask").read_csv
+        frame = read(str(self.path.resolve()), dtype=str, **self._options)
+        return frame.to_delayed()
+
+
+class FormFinder:
+    """Find the one form in which all values of a column are numbers, chunk by chunk."""
+
+    def __init__(self, is_comma_separated: bool):
+        self._symbols: set[str] = set()
+        order = ("plain", "thousands", "comma") if is_comma_separated else ("plain", "comma", "thousands")
+        self._styles = list(order)
+        self._all_numbers, self._n_values, self._n_numbers = True, 0, 0
+        self._first, self._other = "", ""
+
+    def update(self, column: pd.Series) -> None:
+        """Look at further values."""
+        values = pd.Series(column.dropna().unique(), dtype=object).astype(str)
+        if values.empty:
+            return
+        parts = values.str.extract(PARTS)
+        is_number = parts["number"].notna()
+        numbers = parts["number"][is_number]
+        self._symbols |= set((parts["before"] + parts["after"])[is_number])
+        self._styles = [style for style in self._styles if numbers.str.fullmatch(STYLES[style]).all()]
+        self._all_numbers &= bool(is_number.all())
+        self._n_values += len(values)
+        self._n_numbers += int(values.str.strip().str.fullmatch(LIKE_NUMBER).sum())
+        # The most telling example is one with a symbol or a comma.
+        marked = values[is_number & values.str.contains(r"[^\d.+-]")]
+        self._first = self._first or (marked.iloc[0] if len(marked) else "")
+        self._other = self._other or (values[~is_number].iloc[0] if not is_number.all() else values.iloc[0])
+
+    def form(self) -> Form | None:
+        """Return the form, or None if some value is not a number, or forms or symbols differ."""
+        if not (self._all_numbers and self._n_values and len(self._symbols) == 1 and self._styles):
+            return None
+        return Form(self._styles[0], min(self._symbols), self._first or self._other)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether most values look like numbers or dates, and yet the column is text."""
+        return self.form() is None and self._n_numbers > self._n_values / 2
+
+    @property
+    def example(self) -> str:
+        """A value that is not a number, if there is one."""
+        return self._other
+
+
+class Parquet:
+    """A parquet file, or a folder of them; an index that pandas stored is not a column."""
+
+    index = None
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.doubtful: dict[str, str] = {}
+        parquet = import_extra("pyarrow.parquet", "cli")
+        try:
+            self._files = [parquet.ParquetFile(file) for file in (parquet_files(path) if path.is_dir() else [path])]
+        except Exception as error:  # pyarrow raises several types
+            raise ValueError(f"{path} cannot be read as parquet: {error}") from error
+        self._schema = self._files[0].schema_arrow
+        if other := [file for file in self._files if file.schema_arrow.names != self._schema.names]:
+            raise ValueError(
+                f"{path}: all files must have the same columns, got {other[0].schema_arrow.names} and "
+                f"{self._schema.names}."
+            )
+        index = (self._schema.pandas_metadata or {}).get("index_columns", [])
+        self.names = tuple(name for name in self._schema.names if name not in index)
+        self.groups = [(f, group) for f, file in enumerate(self._files) for group in range(file.num_row_groups)]
+        self.lengths = [self._files[f].metadata.row_group(group).num_rows for f, group in self.groups]
+        self.n_rows = sum(self.lengths)
+        if not self.n_rows:
+            raise ValueError(f"{path} has no rows.")
+
+    def read(self, columns: Sequence[str], rows: int | None, text: Iterable[str] = ()) -> Iterator[pd.DataFrame]:
+        """Yield some columns, `rows` rows at a time or all at once."""
+        if rows is None:
+            frames = [file.read(columns=list(columns)).to_pandas(ignore_metadata=True) for file in self._files]
+            yield pd.concat(frames, ignore_index=True)[list(columns)]
+            return
+        for file in self._files:
+            for batch in file.iter_batches(batch_size=rows, columns=list(columns)):
+                yield batch.to_pandas(ignore_metadata=True)[list(columns)]
+
+    def read_group(self, number: int) -> pd.DataFrame:
+        """Return all columns of one row group."""
+        file, group = self.groups[number]
+        return self._files[file].read_row_group(group).to_pandas(ignore_metadata=True)[list(self.names)]
+
+    def labels(self, column: str) -> pd.Series:
+        """Return one column with the type of the file."""
+        return next(self.read([column], None))[column]
+
+    def forms(self, columns: Sequence[str]) -> dict[str, Form | None]:
+        """Return a form for columns of numbers; None for text, booleans, dates and others."""
+        kinds, types = import_extra("pyarrow.types", "cli"), {name: self._schema.field(name).type for name in columns}
+        self.doubtful = {name: str(kind) for name, kind in types.items() if kinds.is_temporal(kind)}
+        is_numeric = (kinds.is_integer, kinds.is_floating, kinds.is_decimal)
+        return {name: Form() if any(test(kind) for test in is_numeric) else None for name, kind in types.items()}
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """Return the parquet files of a folder and its subfolders, as Dask and Spark write them, sorted by name."""
+    return sorted(path for path in folder.rglob("*.parquet") if path.is_file() and path.name[0] not in "_.")
+
+
+def has_header(records: list[list[str]]) -> bool:
+    """Whether the first record names the columns: it does unless it has numbers above all columns of numbers."""
+    first, below = records[0], records[1:]
+    columns = [[row[j] for row in below if j < len(row) and row[j].strip() not in NA] for j in range(len(first))]
+    symbols = [_symbols(column) for column in columns]
+    numeric = [j for j, found in enumerate(symbols) if found and first[j].strip() not in NA]
+    if all(name.strip() in NA for name in first):
+        return False
+    if not numeric or any(_symbols([first[j]]) != symbols[j] for j in numeric):
+        return True
+    # Names such as 0, 1, 2 or 2010, 2015, 2020 or wavelengths increase, and the data below do not increase likewise.
+    steps, steps_below = (_steps([row[j] for j in numeric if j < len(row)]) for row in (first, below[0]))
+    if len(steps) < 2:
+        is_sequence = first[numeric[0]].strip() == "0" if not len(steps) else steps[0] == 1
+    else:
+        is_sequence = (steps > 0).all() and (len(steps) >= 5 or np.allclose(steps, steps[0]))
+    return bool(is_sequence and not (len(steps) and np.array_equal(steps, steps_below)))
+
+
+def _symbols(values: list[str]) -> set[str]:
+    """Return the symbols around numbers; empty if some value is not a number."""
+    matches = [re.match(PARTS, value) for value in values]
+    return {match["before"] + match["after"] for match in matches if match} if all(matches) else set()
+
+
+def _steps(values: list[str]) -> np.ndarray:
+    return np.diff(pd.to_numeric(pd.Series(values, dtype=object), errors="coerce"))
+
+
+def is_number(column: pd.Series) -> bool:
+    """Whether a column holds numbers; booleans are categories."""
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+def typed(frame: pd.DataFrame, text: Iterable[str], forms: dict[str, Form | None]) -> pd.DataFrame:
+    """Return a table of categories (`text` columns) and floating-point numbers, the same in all files and blocks."""
+    text = set(text)
+    columns = {
+        name: categories(frame[name]) if name in text else _numbers(frame[name], forms) for name in frame.columns
+    }
+    return pd.DataFrame(columns, index=frame.index)
+
+
+def _numbers(column: pd.Series, forms: dict[str, Form | None]) -> np.ndarray:
+    form = forms.get(str(column.name)) or Form()
+    numbers = column if is_number(column) else form.parse(column)
+    if (other := column[numbers.isna() & column.notna()]).size:
+        raise ValueError(
+            f"column {column.name!r} must hold numbers, as in the rows the model was fitted to, got {other.iloc[0]!r}; "
+            f"if these are categories, fit with --categorical {column.name}."
+        )
+    return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def categories(values: Any) -> np.ndarray:
+    """Return categories as text; missing values are a category of their own."""
+    codes, distinct = pd.factorize(np.asarray(values, dtype=object))
+    return np.array([*map(_category, distinct), MISSING], dtype=object)[codes]
+
+
+def _category(value: Any) -> str:
+    """Return the name of a category: 3 and 3.0 are the same, and so are true and True."""
+    text = str(value).strip()
+    if text in ("true", "TRUE", "false", "FALSE"):
+        return text.capitalize()
+    return re.sub(r"^(-?\d+)\.0*$", r"\1", text)
