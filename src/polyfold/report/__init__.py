@@ -1,4 +1,4 @@
-"""Plots of fitted models in scikit-learn's display style, and a page to explore them with."""
+"""Plots of fitted models in scikit-learn's display style, and an HTML explorer (extra ``plot``)."""
 
 from polyfold.report._bars import ClusterNumberDisplay, RedundancyDisplay
 from polyfold.report._curves import AllocationDisplay, DiversityDisplay, LossDisplay

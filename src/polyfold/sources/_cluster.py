@@ -1,4 +1,4 @@
-"""The cluster that Dask uses here, if there is one, and what is said when it is gone."""
+"""The Dask cluster in use (extra ``dask``), and the message if it is lost."""
 
 import sys
 from collections.abc import Iterator
