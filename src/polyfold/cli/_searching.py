@@ -107,15 +107,12 @@ def _search_there(
     source, names, texts = for_model(open_for(data, picked, fitted), fitted)
     first = next(source.blocks(1))
     rows = lazy_parts(partial(_before_last, fitted, names, texts), first, source, picked)
-    index = polyfold.ModularNeighbors(
-        FrozenEstimator(estimator), n_neighbors=neighbors, deadline=deadline, module_groups=1
-    ).fit(rows)
+    index = polyfold.ModularNeighbors(FrozenEstimator(estimator), n_neighbors=neighbors, deadline=deadline).fit(rows)
     if modules is None and expand is None:
         modules, expand = _exactly(estimator, neighbors)
     asked = None if queries is None else before_last(fitted, all_rows(queries, picked, fitted))
     distances, indices, coverage = index.search(asked, modules=modules, expand=expand)
-    coverage.warn()
-    return index.n_samples_fit_, (distances, indices, coverage.share)
+    return index.n_samples_fit_, (distances, indices, coverage)
 
 
 def _index(fitted: Any, rows: Any, k: int, modules: int | None, expand: int | None) -> Any:
