@@ -73,11 +73,12 @@ class DaskSearch:
             self._bounds = np.array([start for start, _, _ in chunks] + [source.n_rows])
             shared = _value((function, self.probes, engine))
             self._partitions = client.persist([_task(_partition, shared, start, chunk) for start, _, chunk in chunks])
+            futures = client.compute([_task(_shape, each) for each in self._partitions])
             try:
-                shapes = self._gather([_task(_shape, each) for each in self._partitions])
+                shapes = client.gather(futures)
             except BaseException:  # an interrupt, too: nothing stays on the workers
                 if client.status == "running":
-                    client.cancel(self._partitions)
+                    client.cancel([*self._partitions, *futures])
                 raise
         (M, H), self.dtype = shapes[0]
         self.shape = source.n_rows, M, H

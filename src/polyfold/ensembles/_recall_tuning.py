@@ -3,9 +3,9 @@
 A random sample of training rows, the probes, are searched for. One half of them selects the budget, the other half
 estimates its recall, so that the estimate is not biased by the selection.
 
-A graph finds rows that are part of it more easily than new rows. So the probes are held out of the graph at first,
-which gives the recall of new rows; then they are added, which gives the recall of training rows. The estimate is the
-mean of both, and its error includes half their difference.
+A graph finds rows that are part of it more easily than new rows. So the probes are held out of the graph until the
+recall of new rows is estimated, and other rows give the recall of training rows. The estimate is the mean of both, and
+its error includes half their difference.
 """
 
 import warnings
@@ -135,27 +135,25 @@ def tune(search: Tunable, k: int, wanted: float) -> SearchBudget:
     k = min(k, n - 1)
     if k == 0 or (search.engine == "hnsw" and n < GRAPH_ROWS):
         return SearchBudget(M, max(1, -(-k // M)), max(1, k), False, 1.0, 0.0)
-    known, new = _true_limits(search, k)
-    budget = _tune_graph(search, known, new, wanted) if search.engine == "hnsw" else None
-    return budget or _tune_scan(search, known, wanted)
+    budget = _tune_graph(search, k, wanted) if search.engine == "hnsw" else None
+    return budget or _tune_scan(search, k, wanted)
 
 
-def _true_limits(search: Tunable, k: int) -> tuple[Probes, Probes]:
-    """Return the probes with distances to the k-th of all other rows, and to the k-th row that is not a probe."""
-    rows, M = search.probes, search.shape[1]
-    Q = search.rows(rows)
-    # So many rows contain k that are not probes. The last ones may be in another order by rounding.
-    totals, indices = search.probe(Q, M, min(search.shape[0], k + len(rows) + 5), graph=False)
-    others = np.where(indices == rows[:, None], np.inf, totals)
-    unknown = np.where(np.isin(indices, rows), np.inf, totals)
-    known, new = (np.partition(each, k - 1, axis=1)[:, k - 1] for each in (others, unknown))
-    return Probes(rows, Q, known, k), Probes(rows, Q, new, k)
+def _with_limits(search: Tunable, rows: NDArray, k: int, excluded: NDArray | None = None) -> Probes:
+    """Return rows with the distance to the k-th nearest row, not counting the row itself or `excluded` rows."""
+    n, M, _ = search.shape
+    Q, n_excluded = search.rows(rows), 0 if excluded is None else len(excluded)
+    # A few more, because rounding can change the order of the last ones.
+    totals, indices = search.probe(Q, M, min(n, k + n_excluded + 5), graph=False)
+    is_dropped = indices == rows[:, None] if excluded is None else np.isin(indices, excluded)
+    totals = np.where(is_dropped, np.inf, totals)
+    return Probes(rows, Q, np.partition(totals, k - 1, axis=1)[:, k - 1], k)
 
 
-def _tune_scan(search: Tunable, known: Probes, wanted: float) -> SearchBudget:
+def _tune_scan(search: Tunable, k: int, wanted: float) -> SearchBudget:
     """Choose modules and candidates of a scan by the number of operations."""
-    (n, M, H), k = search.shape, known.k
-    selecting, estimating = known.halves()
+    n, M, H = search.shape
+    selecting, estimating = _with_limits(search, search.probes, k).halves()
     best, cost = (M, k), float("inf")
     for g in range(1, M + 1):
         if n * (g * H + k) > cost:
@@ -174,18 +172,18 @@ def _tune_scan(search: Tunable, known: Probes, wanted: float) -> SearchBudget:
     return SearchBudget(g, expand, k, False, recall, 0.0 if g == M else error)
 
 
-def _tune_graph(search: Tunable, known: Probes, new: Probes, wanted: float) -> SearchBudget | None:
+def _tune_graph(search: Tunable, k: int, wanted: float) -> SearchBudget | None:
     """Choose the modules and candidates of a graph; None if no number of candidates reaches the wanted recall."""
-    M, k = search.shape[1], known.k
-    selecting = known.halves()[0]
+    M, probes = search.shape[1], search.probes
+    selecting = _with_limits(search, probes[::2], k)
     count = round(GRAPH_MODULES_MULTIPLE * k)
     g = next((g for g in range(1, M) if selecting.hits(selecting.scan(search, g, count)).mean() >= wanted), M)
-    selecting, estimating = new.halves()
+    selecting, estimating = _with_limits(search, probes, k, probes).halves()
     reached = 0.0
     for count in _counts(k, GRAPH_MULTIPLES, search.shape[0] - len(search.probes)):
         totals = search.probe(selecting.modules, g, count, graph=True)[0]
         if _reaches(selecting, totals, wanted):
-            return _graph_budget(search, g, count, estimating, known.halves()[1])
+            return _graph_budget(search, g, count, estimating)
         reached = selecting.hits(totals).mean()
     warnings.warn(
         f"The graph does not reach recall={wanted:g}: it finds {reached:.3f} of the neighbours at most (duplicate rows "
@@ -196,15 +194,18 @@ def _tune_graph(search: Tunable, known: Probes, new: Probes, wanted: float) -> S
     return None
 
 
-def _graph_budget(search: Tunable, g: int, count: int, new: Probes, known: Probes) -> SearchBudget:
+def _graph_budget(search: Tunable, g: int, count: int, new: Probes) -> SearchBudget:
     """Return the budget with the recall of new rows and training rows."""
-    k = known.k
-    hits = new.hits(search.probe(new.modules, g, count, graph=True)[0])
+    (n, M, _), k = search.shape, new.k
+    new_recall, new_error = estimate(new.hits(search.probe(new.modules, g, count, graph=True)[0]), k)
+    # Rows that were added last are as hard to find as new ones, so other rows stand for the training rows.
+    others = np.delete(np.arange(n), search.probes)
+    known = _with_limits(search, np.sort(np.random.default_rng(1).choice(others, PROBES // 2, replace=False)), k)
     search.budget = SearchBudget(g, count, k, True, 1.0, 0.0)
     squared = search.query(known.modules, k, modules=None, expand=None, own=known.rows)[0]
-    trained = known.hits(squared * search.shape[1])
-    recall, error = estimate((hits + trained) / 2, k)
-    return SearchBudget(g, count, k, True, recall, float(np.hypot(error, (trained.mean() - hits.mean()) / 2)))
+    known_recall, known_error = estimate(known.hits(squared * M), k)
+    error = np.sqrt(new_error**2 + known_error**2 + (known_recall - new_recall) ** 2) / 2
+    return SearchBudget(g, count, k, True, (new_recall + known_recall) / 2, float(error))
 
 
 def _reaches(probes: Probes, totals: NDArray, wanted: float) -> bool:
