@@ -57,7 +57,7 @@ def test_copies_are_neighbours_of_each_other_and_not_of_themselves(blobs):
 def test_all_others_can_be_asked_for_and_no_more(blobs):
     index = new_index().fit(blobs)
     assert index.kneighbors(n_neighbors=89, return_distance=False).shape == (90, 89)
-    with pytest.raises(ValueError, match=r"n_neighbors must be .* <= 89, got 90; a training point has no more others"):
+    with pytest.raises(ValueError, match=r"n_neighbors must be .* <= 89, got 90; a row has no more other rows"):
         index.kneighbors(n_neighbors=90)
 
 

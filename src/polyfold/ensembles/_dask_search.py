@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._running import using_threads
+from polyfold._validation import outside
 from polyfold.ensembles._module_search import Modules, ModuleSearch, SearchPlan, make_plan
 from polyfold.ensembles._recall_tuning import SearchBudget, probe_rows, tune
+from polyfold.exceptions import CoverageWarning
 from polyfold.sources import answering
 
 # Partitions that one task merges.
@@ -29,6 +31,24 @@ QUERY_BYTES, CANDIDATE_BYTES = 4_000_000, 16_000_000
 Candidates = list[tuple[NDArray, NDArray, NDArray]]
 
 
+class SearchResult(NamedTuple):
+    """Neighbours, and the fraction of the rows that were searched.
+
+    Attributes
+    ----------
+    distances : ndarray of shape (n, n_neighbors)
+        Infinite if too few rows were searched.
+    indices : ndarray of shape (n, n_neighbors)
+        -1 if too few rows were searched.
+    coverage : float
+        Fraction of the rows that were searched before the deadline: 1.0 in memory, and without a deadline.
+    """
+
+    distances: NDArray
+    indices: NDArray
+    coverage: float
+
+
 class Partition(NamedTuple):
     """Some consecutive rows, from number `start` on."""
 
@@ -37,11 +57,11 @@ class Partition(NamedTuple):
 
 
 class _Queries(NamedTuple):
-    """A block of queries: a task with their modules (n, M, H), and their own numbers if they are training rows."""
+    """A block of queries: a task with their modules (n, M, H), and their row numbers if they are training rows."""
 
     task: Any
     n: int
-    own: NDArray | None
+    exclude: NDArray | None
 
 
 class _Steps(NamedTuple):
@@ -106,11 +126,12 @@ class DaskSearch:
         return self._answer(_Queries(_value(Q), len(Q), None), steps, None)[0]
 
     def query(
-        self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, own: NDArray | None = None
+        self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, exclude: NDArray | None = None
     ) -> tuple[NDArray, NDArray]:
         """Return mean squared distances and indices of neighbours, (n, k), for rows that fit one task."""
         plan = make_plan(modules, k, expand, self.shape[1], self.budget)
-        return self._answer(_Queries(_value(Q), len(Q), own), _neighbor_steps(plan, k, own is not None), None)[0]
+        steps = _neighbor_steps(plan, k, exclude is not None)
+        return self._answer(_Queries(_value(Q), len(Q), exclude), steps, None)[0]
 
     def query_blocks(
         self, blocks: Iterable[NDArray] | None, k: int, *, modules: Modules, expand: int | None, deadline: float | None
@@ -136,8 +157,8 @@ class DaskSearch:
         if blocks is None:
             for each, start, end in zip(self._partitions, self._bounds, self._bounds[1:], strict=False):
                 for first in range(start, end, step):
-                    own = np.arange(first, min(end, first + step))
-                    yield _Queries(_task(_take, each, own), len(own), own)
+                    rows = np.arange(first, min(end, first + step))
+                    yield _Queries(_task(_take, each, rows), len(rows), rows)
             return
         for block in blocks:
             for first in range(0, len(block), step):
@@ -160,8 +181,8 @@ class DaskSearch:
 
     def _answer(self, queries: _Queries, steps: _Steps, seconds: float | None) -> tuple[Any, int]:
         """Return the results of the partitions that answer in time, and their number of rows."""
-        tasks = [_task(steps.search, each, queries.task, queries.own) for each in self._partitions]
-        finish = partial(steps.finish, queries.n, queries.own)
+        tasks = [_task(steps.search, each, queries.task, queries.exclude) for each in self._partitions]
+        finish = partial(steps.finish, queries.n, queries.exclude)
         with answering(self.client), self.client.as_current(), warnings.catch_warnings():
             # Queries pass through the scheduler, which does not lose them with a worker.
             warnings.filterwarnings("ignore", message="Sending large graph")
@@ -175,7 +196,7 @@ class DaskSearch:
         return finish(steps.merge(parts) if parts else None), rows
 
     def _arrived(self, futures: list[Any], seconds: float) -> dict[int, Any]:
-        """Return the results that are there within some seconds, by the number of the partition."""
+        """Return the results that arrive within some seconds, by the number of the partition."""
         from distributed import as_completed
 
         numbers, arrived = {future.key: number for number, future in enumerate(futures)}, {}
@@ -191,6 +212,16 @@ class DaskSearch:
             return self.client.gather(self.client.compute(tasks))
 
 
+def warn_of_missing_rows(coverage: float) -> None:
+    """Warn if a search ended before all rows were searched."""
+    if coverage < 1:
+        warnings.warn(
+            f"Only {coverage:.1%} of the rows were searched before the deadline. Increase `deadline`, or search again.",
+            CoverageWarning,
+            stacklevel=outside(),
+        )
+
+
 def _task(function: Callable[..., Any], *args: Any) -> Any:
     from dask import delayed  # type: ignore[attr-defined]
 
@@ -198,7 +229,7 @@ def _task(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def _value(value: Any) -> Any:
-    """Return a task of its own for a value that several tasks share."""
+    """Return a separate task for a value that several tasks use."""
     from dask import delayed  # type: ignore[attr-defined]
 
     return delayed(value, traverse=False)
@@ -222,11 +253,11 @@ def _take(partition: Partition, numbers: NDArray) -> NDArray:
 
 
 def _candidates(
-    plan: SearchPlan, add_probes: bool, partition: Partition, Q: NDArray, own: NDArray | None
+    plan: SearchPlan, add_probes: bool, partition: Partition, Q: NDArray, exclude: NDArray | None
 ) -> Candidates:
     with using_threads(1):
-        found = partition.search.candidates(Q, plan, add_probes=add_probes)
-    return [(squared, rows + partition.start, totals) for squared, rows, totals in found]
+        candidates = partition.search.candidates(Q, plan, add_probes=add_probes)
+    return [(squared, rows + partition.start, totals) for squared, rows, totals in candidates]
 
 
 def _nearest_first(count: int, parts: list[Candidates]) -> Candidates:
@@ -246,13 +277,15 @@ def _neighbor_steps(plan: SearchPlan, k: int, is_training: bool) -> _Steps:
     return _Steps(partial(_candidates, plan, True), partial(_nearest_first, plan.count), partial(_ranked, plan, k))
 
 
-def _only_group(n: int, own: NDArray | None, parts: Candidates) -> tuple[NDArray, NDArray]:
+def _only_group(n: int, exclude: NDArray | None, parts: Candidates) -> tuple[NDArray, NDArray]:
     """Return squared distances over the ranking modules, and rows."""
     ((_, rows, totals),) = parts
     return totals, rows
 
 
-def _ranked(plan: SearchPlan, k: int, n: int, own: NDArray | None, parts: Candidates | None) -> tuple[NDArray, NDArray]:
+def _ranked(
+    plan: SearchPlan, k: int, n: int, exclude: NDArray | None, parts: Candidates | None
+) -> tuple[NDArray, NDArray]:
     """Return mean squared distances and rows of the k nearest candidates, infinite and -1 if there are fewer."""
     squared, indices = np.full((n, k), np.inf), np.full((n, k), -1)
     if parts is None:
@@ -260,7 +293,7 @@ def _ranked(plan: SearchPlan, k: int, n: int, own: NDArray | None, parts: Candid
     rows, totals = (np.hstack([group[i] for group in parts]) for i in (1, 2))
     order = np.lexsort((rows, totals), axis=1)
     rows, totals = np.take_along_axis(rows, order, axis=1), np.take_along_axis(totals, order, axis=1)
-    dropped = np.zeros(rows.shape, dtype=bool) if own is None else rows == own[:, None]
+    dropped = np.zeros(rows.shape, dtype=bool) if exclude is None else rows == exclude[:, None]
     dropped[:, 1:] |= rows[:, 1:] == rows[:, :-1]  # found by several modules
     totals[dropped], rows[dropped] = np.inf, -1
     first = np.argsort(totals, axis=1, kind="stable")[:, :k]
@@ -269,13 +302,13 @@ def _ranked(plan: SearchPlan, k: int, n: int, own: NDArray | None, parts: Candid
     return squared, indices
 
 
-def _within(radius: float, partition: Partition, Q: NDArray, own: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
+def _within(
+    radius: float, partition: Partition, Q: NDArray, exclude: NDArray | None
+) -> tuple[NDArray, NDArray, NDArray]:
     """Return numbers of queries, distances and rows of all pairs within a radius."""
     start, search = partition
-    # Rows of other partitions have no number here.
-    local = None if own is None else np.where((own >= start) & (own < start + len(search.modules)), own - start, -1)
     with using_threads(1):
-        counts, distances, rows = search.within(Q, radius, local)
+        counts, distances, rows = search.within(Q, radius, None if exclude is None else exclude - start)
     return np.repeat(np.arange(len(Q)), counts), distances, rows + start
 
 
@@ -283,7 +316,7 @@ def _joined(parts: list[tuple[NDArray, ...]]) -> tuple[NDArray, ...]:
     return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
 
 
-def _by_query(n: int, own: NDArray | None, parts: tuple[NDArray, ...] | None) -> tuple[NDArray, NDArray, NDArray]:
+def _by_query(n: int, exclude: NDArray | None, parts: tuple[NDArray, ...] | None) -> tuple[NDArray, NDArray, NDArray]:
     """Return counts, distances and rows, one query after the other."""
     if parts is None:
         return np.zeros(n, dtype=int), np.empty(0), np.empty(0, dtype=int)

@@ -6,6 +6,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from polyfold._linalg import row_blocks
@@ -125,25 +126,25 @@ class ModuleSearch:
         return out
 
     def query(
-        self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, own: NDArray | None = None
+        self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, exclude: NDArray | None = None
     ) -> tuple[NDArray, NDArray]:
         """Return mean squared distances over the modules that rank, and indices: (n, k).
 
-        A row is never its `own` neighbour (n,).
+        `exclude` (n,) has a row for every query that is not its neighbour: the query itself.
         """
         plan = make_plan(modules, k, expand, self.shape[1], self.budget)
         parts = []
         for block in row_blocks(len(Q), len(plan.groups) * (self.shape[2] + plan.count)):
-            count = plan.count + (own is not None)
+            count = plan.count + (exclude is not None)
             lists = [self._nearest(Q[block], group, count, plan.is_graph) for group in plan.groups]
-            hidden = None if own is None else own[block]
-            parts.append(rerank(Q[block], self.modules, plan.ranking, np.hstack(lists), k, hidden))
+            excluded = None if exclude is None else exclude[block]
+            parts.append(rerank(Q[block], self.modules, plan.ranking, np.hstack(lists), k, excluded))
         squared, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
         return squared / len(plan.ranking), indices
 
-    def within(self, Q: NDArray, radius: float, own: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
+    def within(self, Q: NDArray, radius: float, exclude: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
         """Return counts, distances and indices of all rows within a radius."""
-        return within(Q, self.modules, radius, own)
+        return within(Q, self.modules, radius, exclude)
 
     def _nearest(self, Q: NDArray, group: Group, count: int, graph: bool, add_probes: bool = True) -> NDArray:
         """Return the indices of the nearest rows in a group of modules: (n, count) or all rows."""
@@ -175,3 +176,17 @@ def _columns(modules: NDArray, group: Group) -> NDArray:
     first, last = group[0], group[-1] + 1
     part = modules[:, first:last] if group == tuple(range(first, last)) else modules[:, list(group)]
     return part.reshape(len(part), -1)
+
+
+def sparse_graph(counts: NDArray, distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> sp.csr_matrix:
+    """Return the CSR matrix (n, n_columns) of consecutive lists of `counts` (n,) entries; zeros are stored."""
+    pointers = np.concatenate([[0], np.cumsum(counts)])
+    data = distances.ravel() if mode == "distance" else np.ones(indices.size)
+    return sp.csr_matrix((data, indices.ravel(), pointers), shape=(len(counts), n_columns))
+
+
+def split_lists(values: NDArray, ends: NDArray) -> NDArray:
+    """Return an array (n,) of arrays that end at `ends`."""
+    out = np.empty(len(ends), dtype=object)
+    out[:] = np.split(values, ends[:-1])
+    return out

@@ -1,45 +1,24 @@
 """Nearest neighbours by the mean squared distance over modules."""
 
-import warnings
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._running import LongFit, shows_progress
-from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure, outside
-from polyfold.ensembles._dask_search import DaskSearch
+from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure
+from polyfold.ensembles._dask_search import DaskSearch, SearchResult, warn_of_missing_rows
 from polyfold.ensembles._index_building import build_index, by_point, fittable_rows, modules_of
-from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch
-from polyfold.exceptions import CoverageWarning
+from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch, sparse_graph, split_lists
 from polyfold.sources import by_blocks, check_stream, is_stream
 
 MODES = ("distance", "connectivity")
 # Default recall of engine="hnsw".
 RECALL = 0.95
-
-
-class SearchResult(NamedTuple):
-    """Neighbours, and the fraction of the rows that were searched.
-
-    Attributes
-    ----------
-    distances : ndarray of shape (n, n_neighbors)
-        Infinite if too few rows were searched.
-    indices : ndarray of shape (n, n_neighbors)
-        -1 if too few rows were searched.
-    coverage : float
-        Fraction of the rows that were searched before the deadline: 1.0 in memory, and without a deadline.
-    """
-
-    distances: NDArray
-    indices: NDArray
-    coverage: float
 
 
 class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
@@ -91,7 +70,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     Notes
     -----
-    A graph on g modules of H dimensions takes 4 g H + 136 bytes per row, next to the modules.
+    A graph on g modules of H dimensions takes 4 g H + 145 bytes per row, next to the modules.
 
     A graph finds its own rows more easily than new ones. `recall_` is the mean of both recalls, and `recall_error_`
     includes half their difference.
@@ -199,7 +178,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         indices : ndarray of shape (n, n_neighbors)
         """
         distances, indices, coverage = self.search(X, n_neighbors, modules=modules, expand=expand)
-        _warn_of_missing_rows(coverage)
+        warn_of_missing_rows(coverage)
         return (distances, indices) if return_distance else indices
 
     def search(
@@ -230,8 +209,8 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _nearest(self, X: Any, k: int, modules: Modules, expand: int | None) -> tuple[NDArray, NDArray]:
         """Search in memory."""
         assert isinstance(self._search, ModuleSearch)
-        queries, own = self._queries(X)
-        squared, indices = self._search.query(queries, k, modules=modules, expand=expand, own=own)
+        queries, exclude = self._queries(X)
+        squared, indices = self._search.query(queries, k, modules=modules, expand=expand, exclude=exclude)
         return np.sqrt(squared), indices
 
     def kneighbors_graph(
@@ -260,7 +239,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         distances, indices = self.kneighbors(X, n_neighbors, modules=modules, expand=expand)
         is_found = indices >= 0  # all, unless few rows were searched before the deadline
         counts = is_found.sum(axis=1)
-        return _sparse_graph(counts, distances[is_found], indices[is_found], self.n_samples_fit_, mode)
+        return sparse_graph(counts, distances[is_found], indices[is_found], self.n_samples_fit_, mode)
 
     def radius_neighbors(
         self, X: Any = None, radius: float | None = None, *, return_distance: bool = True, sort_results: bool = False
@@ -288,7 +267,11 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             order = np.lexsort((indices, distances, np.repeat(np.arange(len(counts)), counts)))
             distances, indices = distances[order], indices[order]
         ends = np.cumsum(counts)
-        return (_pieces(distances, ends), _pieces(indices, ends)) if return_distance else _pieces(indices, ends)
+        return (
+            (split_lists(distances, ends), split_lists(indices, ends))
+            if return_distance
+            else split_lists(indices, ends)
+        )
 
     def radius_neighbors_graph(self, X: Any = None, radius: float | None = None, mode: str = "connectivity") -> Any:
         """Return the graph of all training points within a radius of the rows of `X`.
@@ -304,7 +287,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         graph : CSR matrix of shape (n, n_samples_fit)
         """
         check_choice("mode", mode, MODES)
-        return _sparse_graph(*self._within(X, radius), self.n_samples_fit_, mode)
+        return sparse_graph(*self._within(X, radius), self.n_samples_fit_, mode)
 
     def transform(self, X: Any) -> Any:
         """Return the graph of the nearest training rows, one more in the mode "distance" for the row itself.
@@ -335,27 +318,27 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         graph : CSR matrix of shape (n_samples, n_samples)
         """
         n = self.fit(X).n_samples_fit_
-        own = np.arange(n)[:, None]
+        rows = np.arange(n)[:, None]
         others = self._n_entries() - 1
         check_count("n_neighbors", self.n_neighbors, maximum=n - (self.mode == "distance"), hint="there are no others")
         distances, indices = self.kneighbors(None, others) if others else (np.empty((n, 0)), np.empty((n, 0), int))
-        entries = (np.hstack([0.0 * own, distances]), np.hstack([own, indices]))
-        return _sparse_graph(np.full(n, others + 1), *entries, n, self.mode)
+        entries = (np.hstack([0.0 * rows, distances]), np.hstack([rows, indices]))
+        return sparse_graph(np.full(n, others + 1), *entries, n, self.mode)
 
     def _within(self, X: Any, radius: float | None) -> tuple[NDArray, NDArray, NDArray]:
         check_is_fitted(self)
         radius = check_real("radius", radius, minimum=0, hint="it has the scale of the distances of kneighbors")
         if not isinstance(self._search, DaskSearch):
-            queries, own = self._queries(X)
-            return self._search.within(queries, radius, own)
+            queries, exclude = self._queries(X)
+            return self._search.within(queries, radius, exclude)
         counts, distances, indices, coverage = self._search.within_blocks(
             self._query_blocks(X), radius, self._deadline()
         )
-        _warn_of_missing_rows(coverage)
+        warn_of_missing_rows(coverage)
         return counts, distances, indices
 
     def _queries(self, X: Any) -> tuple[NDArray, NDArray | None]:
-        """Return the modules of the rows, and their own numbers if they are the training rows."""
+        """Return the modules of the rows, and their row numbers if they are the training rows."""
         assert isinstance(self._search, ModuleSearch)
         modules = self._search.modules
         if X is None:
@@ -389,9 +372,9 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             return RECALL if self.engine == "hnsw" else None
         return check_real("recall", self.recall, minimum=0, maximum=1, open_minimum=True)
 
-    def _check_neighbors(self, k: int, own: bool) -> int:
-        most = self.n_samples_fit_ - own
-        hint = "a training point has no more others" if own else "it cannot be more than the rows of the fitted data"
+    def _check_neighbors(self, k: int, is_training: bool) -> int:
+        most = self.n_samples_fit_ - is_training
+        hint = "a row has no more other rows" if is_training else "the index has no more rows"
         return check_count("n_neighbors", k, maximum=most, hint=hint)
 
     def _n_entries(self) -> int:
@@ -406,26 +389,3 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         tags.input_tags = get_tags(self.representation).input_tags  # folds are cut as the representation needs
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _warn_of_missing_rows(coverage: float) -> None:
-    if coverage < 1:
-        warnings.warn(
-            f"Only {coverage:.1%} of the rows were searched before the deadline. Increase `deadline`, or search again.",
-            CoverageWarning,
-            stacklevel=outside(),
-        )
-
-
-def _sparse_graph(counts: NDArray, distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> sp.csr_matrix:
-    """CSR matrix (n, n_columns) of consecutive lists with `counts` (n,) entries; zero distances are stored."""
-    pointers = np.concatenate([[0], np.cumsum(counts)])
-    data = distances.ravel() if mode == "distance" else np.ones(indices.size)
-    return sp.csr_matrix((data, indices.ravel(), pointers), shape=(len(counts), n_columns))
-
-
-def _pieces(values: NDArray, ends: NDArray) -> NDArray:
-    """Array (n,) of arrays that end at `ends`."""
-    out = np.empty(len(ends), dtype=object)
-    out[:] = np.split(values, ends[:-1])
-    return out

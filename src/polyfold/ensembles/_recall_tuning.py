@@ -78,7 +78,7 @@ class Tunable(Protocol):
         ...
 
     def query(
-        self, Q: NDArray, k: int, *, modules: int | None, expand: int | None, own: NDArray | None
+        self, Q: NDArray, k: int, *, modules: int | None, expand: int | None, exclude: NDArray | None
     ) -> tuple[NDArray, NDArray]:
         """Return mean squared distances and indices: (s, k)."""
         ...
@@ -202,7 +202,7 @@ def _graph_budget(search: Tunable, g: int, count: int, new: Probes) -> SearchBud
     others = np.delete(np.arange(n), search.probes)
     known = _with_limits(search, np.sort(np.random.default_rng(1).choice(others, PROBES // 2, replace=False)), k)
     search.budget = SearchBudget(g, count, k, True, 1.0, 0.0)
-    squared = search.query(known.modules, k, modules=None, expand=None, own=known.rows)[0]
+    squared = search.query(known.modules, k, modules=None, expand=None, exclude=known.rows)[0]
     known_recall, known_error = estimate(known.hits(squared * M), k)
     error = np.sqrt(new_error**2 + known_error**2 + (known_recall - new_recall) ** 2) / 2
     return SearchBudget(g, count, k, True, (new_recall + known_recall) / 2, float(error))

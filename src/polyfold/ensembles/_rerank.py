@@ -12,7 +12,7 @@ _BLOCK = 512
 
 
 def rerank(
-    Q: NDArray, Z: NDArray, modules: NDArray, candidates: NDArray, k: int, hidden: NDArray | None = None
+    Q: NDArray, Z: NDArray, modules: NDArray, candidates: NDArray, k: int, exclude: NDArray | None = None
 ) -> tuple[NDArray, NDArray]:
     """Keep the k candidates of every query that are nearest by the sum over the given modules.
 
@@ -26,7 +26,7 @@ def rerank(
     candidates : ndarray of int of shape (n, c)
         Rows of `Z`; duplicates and numbers that are not rows are ignored.
     k : int
-    hidden : ndarray of int of shape (n,), optional
+    exclude : ndarray of int of shape (n,), optional
         For every query, a row to exclude.
 
     Returns
@@ -36,11 +36,11 @@ def rerank(
     indices : ndarray of shape (n, k)
         -1 if a query has fewer than k different candidates.
     """
-    Q, Z, hidden = _contiguous(Q, Z, hidden)
+    Q, Z, exclude = _contiguous(Q, Z, exclude)
     distances, indices = np.full((len(Q), k), np.inf), np.full((len(Q), k), -1, dtype=np.int64)
 
     def fill(part: slice) -> None:
-        _keep_nearest(Q[part], Z, modules, candidates[part], hidden[part], distances[part], indices[part])
+        _keep_nearest(Q[part], Z, modules, candidates[part], exclude[part], distances[part], indices[part])
 
     in_blocks(fill, len(Q), _BLOCK)
     return distances, indices
@@ -54,7 +54,7 @@ def paired(Q: NDArray, Z: NDArray, modules: NDArray, queries: NDArray, rows: NDA
     return out
 
 
-def within(Q: NDArray, Z: NDArray, radius: float, hidden: NDArray | None = None) -> tuple[NDArray, NDArray, NDArray]:
+def within(Q: NDArray, Z: NDArray, radius: float, exclude: NDArray | None = None) -> tuple[NDArray, NDArray, NDArray]:
     """Find all rows whose root mean squared distance over the modules is at most `radius`.
 
     Returns
@@ -64,16 +64,16 @@ def within(Q: NDArray, Z: NDArray, radius: float, hidden: NDArray | None = None)
     distances, indices : ndarray of shape (sum of counts,)
         One query after the other, sorted by index.
     """
-    Q, Z, hidden = _contiguous(Q, Z, hidden)
+    Q, Z, exclude = _contiguous(Q, Z, exclude)
     blocks = (slice(start, start + _BLOCK) for start in range(0, len(Q), _BLOCK))
-    found = threaded(lambda part: _all_within(Q[part], Z, radius, hidden[part]), blocks)
-    counts, distances, indices = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    results = threaded(lambda part: _all_within(Q[part], Z, radius, exclude[part]), blocks)
+    counts, distances, indices = (np.concatenate(parts) for parts in zip(*results, strict=True))
     return counts, distances, indices
 
 
-def _contiguous(Q: NDArray, Z: NDArray, hidden: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
-    hidden = np.full(len(Q), -1) if hidden is None else hidden
-    return np.ascontiguousarray(Q), np.ascontiguousarray(Z), hidden
+def _contiguous(Q: NDArray, Z: NDArray, exclude: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
+    exclude = np.full(len(Q), -1) if exclude is None else exclude
+    return np.ascontiguousarray(Q), np.ascontiguousarray(Z), exclude
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST, inline="always")
@@ -97,14 +97,14 @@ def _pair_up(Q, Z, modules, queries, rows, out):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _keep_nearest(Q, Z, modules, candidates, hidden, distances, indices):  # pragma: no cover - compiled
+def _keep_nearest(Q, Z, modules, candidates, exclude, distances, indices):  # pragma: no cover - compiled
     """Insert the candidates of every query into its list, by distance, then index; each once."""
     k, count = distances.shape[1], candidates.shape[1]
     for i in range(len(Q)):
         size = 0
         for j in range(count):
             row = candidates[i, j]
-            if not 0 <= row < len(Z) or row == hidden[i]:
+            if not 0 <= row < len(Z) or row == exclude[i]:
                 continue
             limit = distances[i, k - 1] if size == k else np.inf
             total = 0.0
@@ -126,7 +126,7 @@ def _keep_nearest(Q, Z, modules, candidates, hidden, distances, indices):  # pra
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _all_within(Q, Z, radius, hidden):  # pragma: no cover - compiled
+def _all_within(Q, Z, radius, exclude):  # pragma: no cover - compiled
     """Collect counts, distances and indices of the rows within the radius of every query."""
     counts = np.zeros(len(Q), dtype=np.int64)
     distances, indices = np.empty(1024), np.empty(1024, dtype=np.int64)
@@ -134,7 +134,7 @@ def _all_within(Q, Z, radius, hidden):  # pragma: no cover - compiled
     limit = M * radius * radius * (1 + 1e-9)  # checked again below, after the root
     for i in range(len(Q)):
         for row in range(len(Z)):
-            if row == hidden[i]:
+            if row == exclude[i]:
                 continue
             total = 0.0
             for m in range(M):

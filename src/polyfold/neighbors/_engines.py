@@ -63,8 +63,8 @@ class _Faiss:
         distances, indices = np.empty((X.shape[0], k)), np.empty((X.shape[0], k), dtype=np.int64)
 
         def fill(rows: slice) -> None:
-            near, indices[rows] = self._query_block(self.frame.apply(X[rows]), k)
-            distances[rows] = near * self.frame.scale
+            scaled, indices[rows] = self._query_block(self.frame.apply(X[rows]), k)
+            distances[rows] = scaled * self.frame.scale
 
         in_blocks(fill, X.shape[0], QUERIES)
         return distances, indices
@@ -74,10 +74,10 @@ class _Faiss:
         squared, indices = self._search(np.where(far[:, None], 0, rows).astype(np.float32), k)
         distances = np.sqrt(np.maximum(squared, 0.0), dtype=np.float64)
         # Duplicates can disconnect the graph, and single precision can overflow: search those rows exactly.
-        left = np.flatnonzero(far | (indices < 0).any(axis=1))
-        if len(left):
+        missed = np.flatnonzero(far | (indices < 0).any(axis=1))
+        if len(missed):
             stored = self.index.reconstruct_n(0, self.index.ntotal).astype(np.float64)
-            distances[left], indices[left] = Exact(stored).query(rows[left], k)
+            distances[missed], indices[missed] = Exact(stored).query(rows[missed], k)
         return distances, indices
 
     def __getstate__(self) -> dict[str, Any]:
@@ -202,9 +202,9 @@ class _PyNNDescent:
         self.index.n_jobs = min(n_threads(), numba.config.NUMBA_NUM_THREADS)  # pyright: ignore[reportPrivateImportUsage]
         indices, distances = self.index.query(rows, k=k)
         distances = distances.astype(np.float64)
-        left = np.flatnonzero((indices < 0).any(axis=1) | ~np.isfinite(distances).all(axis=1))
-        if len(left):
-            distances[left], indices[left] = Exact(self.rows).query(rows[left], k)
+        missed = np.flatnonzero((indices < 0).any(axis=1) | ~np.isfinite(distances).all(axis=1))
+        if len(missed):
+            distances[missed], indices[missed] = Exact(self.rows).query(rows[missed], k)
         return distances * self.frame.scale, indices
 
 

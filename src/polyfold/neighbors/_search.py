@@ -91,7 +91,7 @@ def find_neighbors(X: Any, n_neighbors: int, *, engine: Any = "auto", n_jobs: in
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n, n_features), or distances where ``engine="precomputed"``
+    X : {array-like, sparse matrix} of shape (n, n_features), or distances if ``engine="precomputed"``
     n_neighbors : int
         At most n - 1.
     engine : str, transformer or graph, default="auto"
@@ -145,13 +145,13 @@ def choose_engine(n_samples: int, n_features: int, *, sparse: bool = False, appr
     return "pynndescent" if has_descent else "exact"
 
 
-def without_self(distances: NDArray, indices: NDArray, own: NDArray | None = None) -> tuple[NDArray, NDArray]:
+def without_self(distances: NDArray, indices: NDArray, rows: NDArray | None = None) -> tuple[NDArray, NDArray]:
     """Drop every point from its own list, or the last entry if it is absent (duplicates, approximate search).
 
-    `own` (n,) has the number of each point; by default they are numbered from 0.
+    `rows` (n,) are the numbers of the points; by default they are numbered from 0.
     """
     n, k = indices.shape
-    is_self = indices == (np.arange(n) if own is None else own)[:, None]
+    is_self = indices == (np.arange(n) if rows is None else rows)[:, None]
     is_self[~is_self.any(axis=1), -1] = True
     # An approximate index can list a point twice; only the first entry is dropped.
     keep = ~(is_self & (np.cumsum(is_self, axis=1) == 1))
@@ -247,8 +247,8 @@ class Exact:
         def fill(block: slice) -> None:
             rows = self.frame.apply(X[block])
             nearest = self.nearest.kneighbors(rows, n_neighbors=candidates, return_distance=False)
-            near, nearest = _in_order(_paired_distances(rows, self.nearest._fit_X, nearest), nearest)
-            distances[block], indices[block] = self.frame.scale * near[:, :k], nearest[:, :k]
+            scaled, nearest = _in_order(_paired_distances(rows, self.nearest._fit_X, nearest), nearest)
+            distances[block], indices[block] = self.frame.scale * scaled[:, :k], nearest[:, :k]
 
         in_blocks(fill, X.shape[0], QUERIES)
         return distances, indices
@@ -264,8 +264,8 @@ def sampled_recall(X: Any, indices: NDArray) -> float:
     """
     n, k = indices.shape
     sample = np.sort(np.random.RandomState(0).choice(n, min(n, RECALL_ROWS), replace=False))
-    found, limits = _distances_within(X, sample, indices[sample]), _kth_distances(X, sample, k)
-    return float(np.mean(found <= limits[:, None] * (1 + _ROUNDING)))
+    reached, limits = _distances_within(X, sample, indices[sample]), _kth_distances(X, sample, k)
+    return float(np.mean(reached <= limits[:, None] * (1 + _ROUNDING)))
 
 
 def _kth_distances(X: Any, sample: NDArray, k: int) -> NDArray:
