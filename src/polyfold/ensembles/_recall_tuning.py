@@ -175,10 +175,9 @@ def _tune_scan(search: Tunable, k: int, wanted: float) -> SearchBudget:
 def _tune_graph(search: Tunable, k: int, wanted: float) -> SearchBudget | None:
     """Choose the modules and candidates of a graph; None if no number of candidates reaches the wanted recall."""
     M, probes = search.shape[1], search.probes
-    selecting = _with_limits(search, probes[::2], k)
+    selecting, estimating = _with_limits(search, probes, k, probes).halves()
     count = round(GRAPH_MODULES_MULTIPLE * k)
     g = next((g for g in range(1, M) if selecting.hits(selecting.scan(search, g, count)).mean() >= wanted), M)
-    selecting, estimating = _with_limits(search, probes, k, probes).halves()
     reached = 0.0
     for count in _counts(k, GRAPH_MULTIPLES, search.shape[0] - len(search.probes)):
         totals = search.probe(selecting.modules, g, count, graph=True)[0]
