@@ -128,9 +128,8 @@ def slowly(block):
 def test_a_killed_worker_changes_nothing(workers, modules, local):
     rows_in_two = da.from_array(X, chunks=(750, 12)).map_blocks(slowly, dtype=np.float64)
     index = pf.ModularNeighbors(modules, n_neighbors=5).fit(rows_in_two)
-    address, pid = next(iter(workers.run(os.getpid).items()))
-    assert any(address in holders for holders in workers.who_has().values())
-    os.kill(pid, signal.SIGKILL)
+    address = next(holders[0] for key, holders in workers.who_has().items() if "_partition" in str(key) and holders)
+    os.kill(workers.run(os.getpid, workers=[address])[address], signal.SIGKILL)
     assert_same(index.kneighbors(NEW), local.kneighbors(NEW))
     assert_same(index.kneighbors(), local.kneighbors())
 
