@@ -4,15 +4,12 @@ import pytest
 
 from tests.imports import SOURCE, declared, needed, packages_of, undeclared
 
-# Temporary: remove with the LLVM prefetch intrinsic of the neighbour search.
-TEMPORARY = {"llvmlite"}
-
 
 def test_every_import_is_declared():
     found = {}
     for path in sorted(SOURCE.rglob("*.py")):
         package = path.parent / "__init__.py"
-        missing = undeclared(path.read_text(), package.read_text()) - TEMPORARY
+        missing = undeclared(path.read_text(), package.read_text())
         if missing:
             found[str(path.relative_to(SOURCE))] = sorted(missing)
     assert found == {}
@@ -50,7 +47,7 @@ def test_doctests_need_what_their_module_imports_directly_or_through_another():
 
 
 def test_a_core_install_can_import_every_public_package():
-    core = {"numpy", "scipy", "sklearn", "numba", "joblib", "skops", "threadpoolctl", *TEMPORARY}
+    core = {"numpy", "scipy", "sklearn", "numba", "joblib", "skops", "threadpoolctl"}
     packages = [path for path in (SOURCE / "polyfold").glob("*/__init__.py") if path.parent.name != "cli"]
     assert packages
     assert {str(path): extra for path in packages if (extra := needed(path) - core)} == {}

@@ -329,15 +329,10 @@ def killed_fits(workers: Any, fit: Callable[[], tuple[np.ndarray, ...]]) -> dict
     return {"same bits": equal, "undisturbed, s": seconds}
 
 
-def holders(index: Any) -> set[str]:
-    """Return the workers that hold rows of an index."""
-    cells = index._search.cells
-    places = cells.client.who_has([cells[number] for number in range(len(cells))])
-    return {address for each in places.values() for address in each}
-
-
 def killed_searches(workers: Any, X: Any) -> dict[str, Any]:
     """Count the searches, of ten that lose a worker, that are the same, and those after it that keep their deadline."""
+    from distributed import default_client
+
     representation = FrozenEstimator(model().fit(X))
     index, queries = pf.ModularNeighbors(representation).fit(X), some_rows(500, 1)
     wanted, same, kept, shares = index.search(queries), 0, 0, []
@@ -347,14 +342,13 @@ def killed_searches(workers: Any, X: Any) -> dict[str, Any]:
         killer = killing(workers, run, (0.1 + 0.08 * run) * seconds)
         found = index.set_params(deadline=None).search(queries)
         killer.join()
-        same += found.coverage.is_complete and np.array_equal(found.indices, wanted.indices)
+        same += found.coverage == 1 and np.array_equal(found.indices, wanted.indices)
         recover(workers)
-        while len(holders(index)) < 2:
-            index.search(queries)  # until both workers hold some of the rows again
+        default_client().rebalance()  # both workers hold some of the rows again
         killing(workers, run, 0.0).join()
         begin = time.perf_counter()
         try:
-            shares.append(index.set_params(deadline=deadline).search(queries).coverage.share)
+            shares.append(index.set_params(deadline=deadline).search(queries).coverage)
         except TimeoutError:  # nobody has answered, and it says so
             shares.append(0.0)
         kept += time.perf_counter() - begin < deadline + 0.5

@@ -11,8 +11,9 @@ that reaches it: none is best in both build and query. FAISS 1.15 scans by matri
 where queries times columns of one call are 128,000 or more; polyfold asks for at most 2,048 queries at a time, so that
 scans of two or three modules are below, and that of all columns above: their times are not to be compared.
 
-Expected: HNSW on all dimensions is fast after a long build, inverted lists build quickly and answer slowly at high
-recall; a graph on few modules is built in half the time and walked in no more; modules scanned need no build at all.
+Expected: HNSW on all dimensions is fast after a long build; inverted lists build quickly and answer slowly at high
+recall; HNSW on a few modules, ranked by all, is built in half the time of HNSW on all dimensions and answers as fast;
+scans of modules need no build.
 """
 
 from __future__ import annotations

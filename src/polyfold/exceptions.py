@@ -14,7 +14,7 @@ class GraphWarning(UserWarning):
 
 
 class CoverageWarning(UserWarning):
-    """A search was answered by a part of the rows or modules only; the others did not answer in time."""
+    """A search reached only a part of the rows before its deadline."""
 
 
 class GuessWarning(UserWarning):

@@ -142,15 +142,6 @@ def test_reranking_reads_the_named_modules_only(rng):
     np.testing.assert_allclose(distances, np.sort(expected, axis=1))
 
 
-def test_modules_are_kept_once_by_point(index_of, blobs):
-    index = index_of()
-    modules = index.representation_.transform_modules(blobs)
-    index.kneighbors(blobs, modules=[0, 3])
-    kept = [value for value in vars(index._search).values() if isinstance(value, np.ndarray)]
-    assert [a.shape for a in kept] == [(90, 5, 3)]
-    np.testing.assert_array_equal(kept[0], modules.transpose(1, 0, 2))
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("factor", [2.0**-60, 2.0**60])
 def test_neighbours_do_not_depend_on_the_scale_of_the_modules(engine, factor, index_of, blobs):

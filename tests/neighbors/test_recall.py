@@ -4,9 +4,9 @@ import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsTransformer
 
 from polyfold.exceptions import GraphWarning
-from polyfold.neighbors import _recall as module
+from polyfold.neighbors import _search as module
 from polyfold.neighbors import find_neighbors
-from polyfold.neighbors._recall import reported_recall, sampled_recall
+from polyfold.neighbors._search import sampled_recall
 
 
 @pytest.fixture
@@ -14,29 +14,50 @@ def X(rng):  # noqa: N802
     return rng.standard_normal((700, 6)).astype(np.float32)
 
 
-def test_the_recall_is_the_share_of_true_neighbours(X, monkeypatch):
-    monkeypatch.setattr(module, "SAMPLE", 700)
+@pytest.mark.parametrize("form", [np.array, sp.csr_array])
+def test_recall_is_the_fraction_of_true_neighbours(X, form, monkeypatch):
     monkeypatch.setattr(module, "block_rows", lambda width: 90)
-    near = find_neighbors(X, 12)
-    assert sampled_recall(X, near.distances[:, :8]) == 1
+    indices = find_neighbors(X, 12).indices
+    assert sampled_recall(form(X), indices[:, :8]) == 1
     # The 4 nearest and 4 that are too far: half of the true 8.
-    wrong = np.hstack([near.distances[:, :4], near.distances[:, 8:]])
-    for rows in (X, sp.csr_array(X)):
-        assert sampled_recall(rows, wrong) == pytest.approx(0.5, abs=1e-3)  # but for neighbours equally far
+    assert sampled_recall(form(X), np.hstack([indices[:, :4], indices[:, 8:]])) == pytest.approx(0.5)
 
 
-def test_copies_are_as_good_as_one_another(X):
+def test_any_of_several_rows_at_the_same_distance_is_a_neighbour():
+    # Every inner point of a grid has four neighbours at distance 1; two of them are wanted.
+    X = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), axis=-1).reshape(-1, 2) * 0.1
+    near = find_neighbors(X, 4)
+    other = np.where(near.distances[:, 3:] < 0.1001, near.indices[:, 2:4], near.indices[:, :2])
+    assert np.any(other != near.indices[:, :2])
+    assert sampled_recall(X, other) == 1
+
+
+def test_duplicate_rows_are_ties(X, rng):
     X = np.repeat(X[:100], 7, axis=0)
-    assert sampled_recall(X, find_neighbors(X, 3).distances) == 1
+    first = np.arange(700) // 7 * 7
+    duplicates = first[:, None] + np.stack([rng.permutation(7) for _ in range(700)])
+    others = duplicates[duplicates != np.arange(700)[:, None]].reshape(700, 6)[:, :3]
+    assert sampled_recall(X, others) == 1
 
 
-def test_a_low_recall_is_warned_of(X):
-    with pytest.warns(GraphWarning, match="'faiss' found 0% of the true neighbours of 200 rows, fewer than 90%"):
-        assert reported_recall("faiss", X, np.full((700, 5), 1e9)) == 0
+@pytest.mark.parametrize("size", [1.0, 1e-3])
+def test_faiss_has_a_recall_of_one_on_ties_in_single_precision(rng, size):
+    pytest.importorskip("faiss")
+    # Tight groups: their distances have few digits in single precision.
+    X = np.repeat(rng.standard_normal((20, 8)), 6, axis=0) + size * rng.randint(0, 2, (120, 8))
+    assert find_neighbors(X, 5, engine="faiss").recall == 1
 
 
-def test_who_searches_says_what_was_found(X):
+def test_a_low_recall_is_reported_with_a_warning(X, monkeypatch):
+    class Wrong(module.Exact):
+        def query(self, X, k):
+            return np.zeros((len(X), k)), np.tile(np.arange(k), (len(X), 1))
+
+    monkeypatch.setitem(module.SEARCHES, "faiss", Wrong)
+    with pytest.warns(GraphWarning, match="The 'faiss' search found .% of the true neighbours of 200 sampled rows"):
+        assert find_neighbors(X, 5, engine="faiss").recall < 0.1
+
+
+def test_exact_search_has_a_recall_of_one_and_given_graphs_have_none(X):
     assert find_neighbors(X, 5).recall == 1
     assert np.isnan(find_neighbors(X, 5, engine=KNeighborsTransformer(n_neighbors=5)).recall)
-    pytest.importorskip("faiss")
-    assert 0.9 < find_neighbors(X, 5, engine="faiss").recall <= 1

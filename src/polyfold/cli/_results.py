@@ -184,8 +184,7 @@ def search_cluster(
     index = polyfold.ModularNeighbors(FrozenEstimator(estimator), n_neighbors=neighbors, deadline=deadline).fit(rows)
     prepared = None if queries is None else before_last(fitted, queries)
     distances, indices, coverage = index.search(prepared, **_effort(estimator, neighbors, modules, expand))
-    coverage.warn()
-    return coverage.share, (distances, indices)
+    return coverage, (distances, indices)
 
 
 def _prepared(fitted: Any, rows: Any) -> Any:

@@ -1,192 +1,192 @@
-"""Search among modules: some are scanned, or a graph on them is walked; all of them rank what was found."""
+"""Search in modules: some of them give candidates, by a scan or a graph, and all of them rank the candidates."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from polyfold._linalg import row_blocks
 from polyfold._validation import check_count
-from polyfold.ensembles._effort import (
-    AROUND,
-    Effort,
-    Sample,
-    detail,
-    graph_modules,
-    link_effort,
-    scan_effort,
-    walk_effort,
-)
+from polyfold.ensembles._recall_tuning import SearchBudget, probe_rows, tune
 from polyfold.ensembles._rerank import paired, rerank, within
-from polyfold.neighbors import Links, Search, make_search, nearest_rows
+from polyfold.neighbors import Search, make_search
 
-# Names of the public parameter, and what scans modules then.
+# Public names of engines, and the search that scans modules.
 ENGINES = {"sklearn": "exact", "faiss": "flat", "hnsw": "flat"}
-# Fewer points than these are scanned as quickly as walked to, and exactly.
-FEW = 1000
-# Candidates beyond those asked for: a point itself, and what single precision may have put in another order.
-_SPARE = 5
-# Modules to search: all, the first so many as one, or those that are named.
+# Modules to search: all, the first ones as one index, or a list of modules.
 Modules = int | Sequence[int] | None
+# Numbers of modules that are searched as one index.
+Group = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """Groups of modules that give `count` candidates each, and the modules that rank them."""
+
+    groups: list[Group]
+    count: int
+    ranking: NDArray
+    is_graph: bool = False
+
+
+def make_plan(modules: Modules, k: int, expand: int | None, n_modules: int, budget: SearchBudget | None) -> SearchPlan:
+    """Return what a search for k neighbours does; a `budget` replaces defaults."""
+    if isinstance(modules, Iterable):
+        chosen = [check_count("modules", m, minimum=0, maximum=n_modules - 1) for m in modules]
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise ValueError(f"modules must name at least one module and none twice, got {list(modules)!r}.")
+        return SearchPlan([(m,) for m in chosen], max(k, expand or k), np.array(chosen))
+    ranking = np.arange(n_modules)
+    if modules is None and budget is None:
+        return SearchPlan([(m,) for m in range(n_modules)], max(k, expand or k), ranking)
+    wanted = modules if modules is not None or budget is None else budget.modules
+    g = check_count("modules", wanted, maximum=n_modules)
+    expand = expand or (k if budget is None else budget.expand_for(k))
+    is_graph = budget is not None and budget.is_graph
+    return SearchPlan([tuple(range(g))], max(k, expand if is_graph else g * expand), ranking, is_graph)
 
 
 class ModuleSearch:
-    """The modules (n, M, H) of points, and ways to search them.
+    """Search among rows with modules (n, M, H) in memory.
 
     Parameters
     ----------
     modules : ndarray of shape (n, M, H)
     engine : {"sklearn", "faiss", "hnsw"}
+    probes : ndarray of int, optional
+        Rows that are added to graphs last, so that the recall of new rows can be estimated before.
     """
 
-    def __init__(self, modules: NDArray, engine: str):
+    def __init__(self, modules: NDArray, engine: str, probes: NDArray | None = None):
         self.modules = modules
         self.engine = engine
-        self.effort: Effort | None = None
-        self.n_tuned = 0
-        self._linking: dict[str, Any] = {}  # how graphs are built
-        self._is_cut = False  # a graph that does not lead everywhere
-        self._scans: dict[tuple[int, ...], Search] = {}
-        self._graphs: dict[int, Links] = {}
+        self.probes = probe_rows(len(modules)) if probes is None else probes
+        self.budget: SearchBudget | None = None
+        self._graphs: dict[int, Any] = {}  # by the number of modules
+        self._prepare()
+
+    def _prepare(self) -> None:
+        n = len(self.modules)
+        # A graph needs a first row.
+        last = self.probes if len(self.probes) < n else self.probes[1:]
+        self._order = np.concatenate([np.delete(np.arange(n), last), last])
+        self._n_first = n - len(last)
+        self._scans: dict[Group, Search] = {}
+        self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        # Scans are made again from the modules when they are asked for.
-        return {**vars(self), "_scans": {}}
+        # Scans are rebuilt from the modules when they are needed.
+        return {name: getattr(self, name) for name in ("modules", "engine", "probes", "budget", "_graphs")}
 
-    def tune(self, k: int, recall: float) -> Effort:
-        """Choose the least effort for a wanted recall of k neighbours."""
-        n, M, _ = self.modules.shape
-        k = min(k, n - 1)
-        if k == 0 or (self.engine == "hnsw" and not self._is_walked()):
-            self.effort, self.n_tuned = Effort(M, 1, 1.0, 0.0), 1
-            return self.effort
-        effort = self._tune_walk(k, recall) if self.engine == "hnsw" else None
-        effort = effort or scan_effort(Sample.of(self.modules, k, self._scan_sample), recall, self._scan_sample)
-        # What only the choice has needed.
-        self._scans = {}
-        self.effort, self.n_tuned = effort, k
-        return effort
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._prepare()
 
-    def _tune_walk(self, k: int, recall: float) -> Effort | None:
-        sample = Sample.of(self.modules, k, self._nearest, around=AROUND)
-        g, self._linking = graph_modules(sample, recall), {"detail": detail(sample), "effort": link_effort(recall)}
-        effort = walk_effort(sample, g, recall, lambda points, beam: self._walk(points, g, beam))
-        self._is_cut = effort is None
-        return effort
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Number of rows, modules and dimensions of a module."""
+        n, M, H = self.modules.shape
+        return n, M, H
+
+    def tune(self, k: int, recall: float) -> None:
+        """Choose the cheapest budget for a wanted recall of k neighbours."""
+        self.budget = tune(self, k, recall)
+        self._scans = {}  # copies of modules that only the choice needed
+
+    def rows(self, numbers: NDArray) -> NDArray:
+        """Return the modules (s, M, H) of some rows."""
+        return self.modules[numbers]
+
+    def probe(self, Q: NDArray, g: int, count: int, *, graph: bool) -> tuple[NDArray, NDArray]:
+        """Return squared distances over all modules and indices of candidates, as `Tunable` describes."""
+        plan = SearchPlan([tuple(range(g))], count, np.arange(self.shape[1]), graph)
+        ((_, indices, totals),) = self.candidates(Q, plan, add_probes=False)
+        return totals, indices
+
+    def candidates(
+        self, Q: NDArray, plan: SearchPlan, *, add_probes: bool = True
+    ) -> list[tuple[NDArray, NDArray, NDArray]]:
+        """Return squared distances, indices and squared distances in the ranking modules, for every group.
+
+        Each has shape (n, count), or fewer columns if there are fewer rows.
+        """
+        out = []
+        for group in plan.groups:
+            indices = self._nearest(Q, group, plan.count, plan.is_graph, add_probes)
+            pairs = np.repeat(np.arange(len(Q)), indices.shape[1]), indices.ravel()
+            squared, totals = (
+                paired(Q, self.modules, modules, *pairs).reshape(indices.shape)
+                for modules in (np.array(group), plan.ranking)
+            )
+            out.append((squared, indices, totals))
+        return out
 
     def query(
-        self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, own: NDArray | None = None
+        self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, exclude: NDArray | None = None
     ) -> tuple[NDArray, NDArray]:
-        """Return mean squared distances over the modules that rank, and indices: (n, k); never a row's `own` one."""
-        scans, ranking = self.plan(modules)
-        width = Q.shape[1] * (Q.shape[2] + (expand or k))
-        parts = [
-            self._query_block(Q[rows], k, scans, ranking, expand, None if own is None else own[rows])
-            for rows in row_blocks(len(Q), width)
-        ]
-        distances, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return distances / len(ranking), indices
+        """Return mean squared distances over the modules that rank, and indices: (n, k).
 
-    def ranking(self, modules: Modules) -> NDArray:
-        """Return the modules that rank."""
-        return self.plan(modules)[1]
+        `exclude` (n,) has a row for every query that is not its neighbour: the query itself.
+        """
+        plan = make_plan(modules, k, expand, self.shape[1], self.budget)
+        parts = []
+        for block in row_blocks(len(Q), len(plan.groups) * (self.shape[2] + plan.count)):
+            count = plan.count + (exclude is not None)
+            lists = [self._nearest(Q[block], group, count, plan.is_graph) for group in plan.groups]
+            excluded = None if exclude is None else exclude[block]
+            parts.append(rerank(Q[block], self.modules, plan.ranking, np.hstack(lists), k, excluded))
+        squared, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return squared / len(plan.ranking), indices
 
-    def candidates(self, group: tuple[int, ...], Q: NDArray, count: int) -> tuple[NDArray, NDArray]:
-        """Return squared distances in some modules scanned as one, and indices: (n, count), or all where fewer."""
-        found = self._scan(group, Q, count)
-        queries = np.repeat(np.arange(len(Q)), found.shape[1])
-        return paired(Q, self.modules, np.array(group), queries, found.ravel()).reshape(found.shape), found
-
-    def within(self, Q: NDArray, radius: float, own: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
+    def within(self, Q: NDArray, radius: float, exclude: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
         """Return counts, distances and indices of all rows within a radius."""
-        return within(Q, self.modules, radius, own)
+        return within(Q, self.modules, radius, exclude)
 
-    def _query_block(
-        self, Q: NDArray, k: int, scans: Any, ranking: NDArray, expand: int | None, own: NDArray | None
-    ) -> tuple[NDArray, NDArray]:
-        spare = 0 if own is None else 1
-        if not isinstance(scans, int):
-            found = np.hstack([self._scan(group, Q, spare + max(k, expand or k)) for group in scans])
-        elif self._is_walked():
-            found = self._walk_queries(Q, k, scans, self._expand(k, expand), own)
-        else:
-            found = self._scan(tuple(range(scans)), Q, spare + max(k, scans * self._expand(k, expand)))
-        distances, indices = rerank(Q, self.modules, ranking, found, k, own)
-        # Copies can cut a graph: what is not answered is scanned.
-        left = np.flatnonzero(indices[:, -1] < 0)
-        if len(left):
-            found = self._scan(tuple(ranking.tolist()), Q[left], k + spare)
-            hidden = None if own is None else own[left]
-            distances[left], indices[left] = rerank(Q[left], self.modules, ranking, found, k, hidden)
-        return distances, indices
+    def _nearest(self, Q: NDArray, group: Group, count: int, graph: bool, add_probes: bool = True) -> NDArray:
+        """Return the indices of the nearest rows in a group of modules: (n, count) or all rows."""
+        if not graph:
+            return self._scan(group).query(_columns(Q, group), min(count, len(self.modules)))[1]
+        index = self._graph(len(group), add_probes)
+        return self._order[index.query(_columns(Q, group), min(count, index.n_rows))[1]]
 
-    def plan(self, modules: Modules) -> tuple[Any, NDArray]:
-        """Return the number of modules searched as one, or groups to scan, and the modules that rank."""
-        return plan(modules, self.modules.shape[1], None if self.effort is None else self.effort.modules)
-
-    def _is_walked(self) -> bool:
-        return self.engine == "hnsw" and len(self.modules) >= FEW and not self._is_cut
-
-    def _expand(self, k: int, expand: int | None) -> int:
-        """Return candidates per module, or points in view of a walk: as given, as chosen for k, or k."""
-        if expand is not None:
-            return expand
-        return k if self.effort is None else -(-self.effort.expand * k // self.n_tuned)
-
-    def _scan(self, group: tuple[int, ...], Q: NDArray, count: int) -> NDArray:
+    def _scan(self, group: Group) -> Search:
         if group not in self._scans:
             self._scans[group] = make_search(ENGINES[self.engine], _columns(self.modules, group))
-        return self._scans[group].query(_columns(Q, group), min(count, len(self.modules)))[1]
+        return self._scans[group]
 
-    def _scan_sample(self, points: NDArray, g: int, count: int) -> NDArray:
-        """Candidates of training points, without each itself: (s, count)."""
-        found = self._scan(tuple(range(g)), self.modules[points], count + 1)
-        own = found == points[:, None]
-        own[~own.any(axis=1), -1] = True
-        return found[~(own & (np.cumsum(own, axis=1) == 1))].reshape(len(points), -1)
-
-    def _nearest(self, points: NDArray, g: int, count: int) -> NDArray:
-        """Return the same, and some more, by one pass over the modules that needs no copy of them."""
-        first = self._first(self.modules, g)
-        found = nearest_rows(first[points], first, min(len(first), count + _SPARE))
-        return found if found.min() >= 0 else self._scan_sample(points, g, count)
-
-    def _walk_queries(self, Q: NDArray, k: int, g: int, beam: int, own: NDArray | None) -> NDArray:
-        return self._graph(g).query(self._first(Q, g), max(k, beam), begins=own, hidden=own)
-
-    def _walk(self, points: NDArray, g: int, beam: int) -> NDArray:
-        """Walk to training points as if they were new."""
-        return self._graph(g).query(self._first(self.modules[points], g), beam, hidden=points)
-
-    def _graph(self, g: int) -> Links:
-        if g not in self._graphs:
-            self._graphs[g] = Links(self._first(self.modules, g), **self._linking)
-        return self._graphs[g]
-
-    @staticmethod
-    def _first(modules: NDArray, g: int) -> NDArray:
-        """Return the first of modules (n, M, H) side by side: (n, g H), a view where they are single or double."""
-        first = modules.reshape(len(modules), -1)[:, : g * modules.shape[2]]
-        return first if first.dtype in (np.float32, np.float64) else first.astype(np.float64)
+    def _graph(self, g: int, add_probes: bool) -> Any:
+        columns = _columns(self.modules, tuple(range(g)))
+        with self._lock:  # threads of a Dask worker share it
+            if g not in self._graphs:
+                self._graphs[g] = make_search("candidates", columns[self._order[: self._n_first]])
+            graph = self._graphs[g]
+            if add_probes and graph.n_rows < len(self.modules):
+                graph.add(columns[self._order[self._n_first :]])
+        return graph
 
 
-def plan(modules: Modules, M: int, tuned: int | None) -> tuple[Any, NDArray]:
-    """Return the number of modules searched as one, or groups to scan, and the modules that rank; `tuned` is None's."""
-    if modules is None:
-        return [(m,) for m in range(M)] if tuned is None else tuned, np.arange(M)
-    if not isinstance(modules, Iterable):
-        return check_count("modules", modules, maximum=M), np.arange(M)
-    chosen = [check_count("modules", m, minimum=0, maximum=M - 1) for m in modules]
-    if not chosen or len(set(chosen)) < len(chosen):
-        raise ValueError(f"modules must name at least one module and none twice, got {list(modules)!r}.")
-    return [(m,) for m in chosen], np.array(chosen)
-
-
-def _columns(modules: NDArray, group: tuple[int, ...]) -> NDArray:
-    """Modules of (n, M, H) as one matrix: a view for neighbouring ones."""
+def _columns(modules: NDArray, group: Group) -> NDArray:
+    """Return some modules of (n, M, H) side by side as one matrix, a view if they are adjacent."""
     if len(group) == 1:
         return modules[:, group[0]]
     first, last = group[0], group[-1] + 1
     part = modules[:, first:last] if group == tuple(range(first, last)) else modules[:, list(group)]
     return part.reshape(len(part), -1)
+
+
+def sparse_graph(counts: NDArray, distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> sp.csr_matrix:
+    """Return the CSR matrix (n, n_columns) of consecutive lists of `counts` (n,) entries; zeros are stored."""
+    pointers = np.concatenate([[0], np.cumsum(counts)])
+    data = distances.ravel() if mode == "distance" else np.ones(indices.size)
+    return sp.csr_matrix((data, indices.ravel(), pointers), shape=(len(counts), n_columns))
+
+
+def split_lists(values: NDArray, ends: NDArray) -> NDArray:
+    """Return an array (n,) of arrays that end at `ends`."""
+    out = np.empty(len(ends), dtype=object)
+    out[:] = np.split(values, ends[:-1])
+    return out

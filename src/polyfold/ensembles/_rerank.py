@@ -1,25 +1,22 @@
-"""Rows judged by the distance over all modules, without gathering them: candidates re-ranked, all within a radius."""
+"""Compiled distances over modules, without copying rows: re-ranked candidates, pairs, all rows within a radius."""
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from polyfold._running import in_blocks, threaded
-from polyfold.neighbors import ask_for_row
 
 _FAST = {"reassoc", "contract", "nsz"}
-# Candidates that are asked of memory before they are needed.
-_AHEAD = 2
-# Queries that one thread takes at a time.
+# Queries per block; one thread computes one block.
 _BLOCK = 512
 
 
 def rerank(
-    Q: NDArray, Z: NDArray, modules: NDArray, candidates: NDArray, k: int, hidden: NDArray | None = None
+    Q: NDArray, Z: NDArray, modules: NDArray, candidates: NDArray, k: int, exclude: NDArray | None = None
 ) -> tuple[NDArray, NDArray]:
-    """Keep the k candidates of every query that are nearest in the named modules together.
+    """Keep the k candidates of every query that are nearest by the sum over the given modules.
 
-    A candidate is left as soon as some of its modules alone are farther than the k nearest so far.
+    A candidate is dropped as soon as its partial sum exceeds the k-th smallest sum so far.
 
     Parameters
     ----------
@@ -27,61 +24,61 @@ def rerank(
     Z : ndarray of shape (N, M, H)
     modules : ndarray of int of shape (r,)
     candidates : ndarray of int of shape (n, c)
-        Rows of `Z`, repeats allowed.
+        Rows of `Z`; duplicates and numbers that are not rows are ignored.
     k : int
-    hidden : ndarray of int of shape (n,), optional
-        For every query a row that is not to be found.
+    exclude : ndarray of int of shape (n,), optional
+        For every query, a row to exclude.
 
     Returns
     -------
     distances : ndarray of shape (n, k)
-        Squared, ascending; infinite where a query has fewer than k different candidates.
+        Squared, ascending; infinite if a query has fewer than k different candidates.
     indices : ndarray of shape (n, k)
-        -1 where a query has fewer than k different candidates.
+        -1 if a query has fewer than k different candidates.
     """
-    Q, Z, hidden = _contiguous(Q, Z, hidden)
+    Q, Z, exclude = _contiguous(Q, Z, exclude)
     distances, indices = np.full((len(Q), k), np.inf), np.full((len(Q), k), -1, dtype=np.int64)
 
     def fill(part: slice) -> None:
-        _keep_nearest(Q[part], Z, modules, candidates[part], hidden[part], distances[part], indices[part])
+        _keep_nearest(Q[part], Z, modules, candidates[part], exclude[part], distances[part], indices[part])
 
     in_blocks(fill, len(Q), _BLOCK)
     return distances, indices
 
 
 def paired(Q: NDArray, Z: NDArray, modules: NDArray, queries: NDArray, rows: NDArray) -> NDArray:
-    """Return squared distances of pairs, a query and a row each, in the named modules together: (pairs,)."""
+    """Return squared distances between queries and rows, summed over the given modules: (pairs,)."""
     Q, Z, _ = _contiguous(Q, Z, None)
     out = np.empty(len(rows))
     in_blocks(lambda part: _pair_up(Q, Z, modules, queries[part], rows[part], out[part]), len(rows), 64 * _BLOCK)
     return out
 
 
-def within(Q: NDArray, Z: NDArray, radius: float, hidden: NDArray | None = None) -> tuple[NDArray, NDArray, NDArray]:
+def within(Q: NDArray, Z: NDArray, radius: float, exclude: NDArray | None = None) -> tuple[NDArray, NDArray, NDArray]:
     """Find all rows whose root mean squared distance over the modules is at most `radius`.
 
     Returns
     -------
     counts : ndarray of shape (n,)
-        Rows found of every query.
+        Number of rows found for every query.
     distances, indices : ndarray of shape (sum of counts,)
-        One query after the other, by index.
+        One query after the other, sorted by index.
     """
-    Q, Z, hidden = _contiguous(Q, Z, hidden)
+    Q, Z, exclude = _contiguous(Q, Z, exclude)
     blocks = (slice(start, start + _BLOCK) for start in range(0, len(Q), _BLOCK))
-    found = threaded(lambda part: _all_within(Q[part], Z, radius, hidden[part]), blocks)
-    counts, distances, indices = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    results = threaded(lambda part: _all_within(Q[part], Z, radius, exclude[part]), blocks)
+    counts, distances, indices = (np.concatenate(parts) for parts in zip(*results, strict=True))
     return counts, distances, indices
 
 
-def _contiguous(Q: NDArray, Z: NDArray, hidden: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
-    hidden = np.full(len(Q), -1) if hidden is None else hidden
-    return np.ascontiguousarray(Q), np.ascontiguousarray(Z), hidden
+def _contiguous(Q: NDArray, Z: NDArray, exclude: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
+    exclude = np.full(len(Q), -1) if exclude is None else exclude
+    return np.ascontiguousarray(Q), np.ascontiguousarray(Z), exclude
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST, inline="always")
 def _squared(q, z):  # pragma: no cover - compiled
-    """Squared distance in one module; in double precision squares of small numbers do not vanish."""
+    """Squared distance in one module, in double precision because squares of small numbers underflow."""
     total = 0.0
     for t in range(len(q)):
         difference = np.float64(q[t]) - np.float64(z[t])
@@ -100,16 +97,14 @@ def _pair_up(Q, Z, modules, queries, rows, out):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _keep_nearest(Q, Z, modules, candidates, hidden, distances, indices):  # pragma: no cover - compiled
+def _keep_nearest(Q, Z, modules, candidates, exclude, distances, indices):  # pragma: no cover - compiled
     """Insert the candidates of every query into its list, by distance, then index; each once."""
     k, count = distances.shape[1], candidates.shape[1]
     for i in range(len(Q)):
         size = 0
         for j in range(count):
             row = candidates[i, j]
-            if j + _AHEAD < count and 0 <= candidates[i, j + _AHEAD] < len(Z):
-                ask_for_row(Z, candidates[i, j + _AHEAD])
-            if not 0 <= row < len(Z) or row == hidden[i]:
+            if not 0 <= row < len(Z) or row == exclude[i]:
                 continue
             limit = distances[i, k - 1] if size == k else np.inf
             total = 0.0
@@ -117,29 +112,29 @@ def _keep_nearest(Q, Z, modules, candidates, hidden, distances, indices):  # pra
                 total += _squared(Q[i, m], Z[row, m])
                 if total > limit:
                     break
-            place = size
-            while place > 0 and (
-                distances[i, place - 1] > total or (distances[i, place - 1] == total and indices[i, place - 1] > row)
+            rank = size
+            while rank > 0 and (
+                distances[i, rank - 1] > total or (distances[i, rank - 1] == total and indices[i, rank - 1] > row)
             ):
-                place -= 1
-            if place == k or (place > 0 and indices[i, place - 1] == row):
+                rank -= 1
+            if rank == k or (rank > 0 and indices[i, rank - 1] == row):
                 continue
             size = min(size + 1, k)
-            for p in range(size - 1, place, -1):
+            for p in range(size - 1, rank, -1):
                 distances[i, p], indices[i, p] = distances[i, p - 1], indices[i, p - 1]
-            distances[i, place], indices[i, place] = total, row
+            distances[i, rank], indices[i, rank] = total, row
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _all_within(Q, Z, radius, hidden):  # pragma: no cover - compiled
+def _all_within(Q, Z, radius, exclude):  # pragma: no cover - compiled
     """Collect counts, distances and indices of the rows within the radius of every query."""
     counts = np.zeros(len(Q), dtype=np.int64)
     distances, indices = np.empty(1024), np.empty(1024, dtype=np.int64)
     M, size = Q.shape[1], 0
-    limit = M * radius * radius * (1 + 1e-9)  # the root of the mean decides
+    limit = M * radius * radius * (1 + 1e-9)  # checked again below, after the root
     for i in range(len(Q)):
         for row in range(len(Z)):
-            if row == hidden[i]:
+            if row == exclude[i]:
                 continue
             total = 0.0
             for m in range(M):

@@ -1,20 +1,25 @@
-"""Who is near whom: exact, FAISS, PyNNDescent or given; one way for graphs, search and networks."""
+"""Nearest neighbours by exact search, FAISS, PyNNDescent or given graphs, with one interface."""
 
-from polyfold.neighbors._distinct import distinct_rows, n_places
+from polyfold.neighbors._distinct import distinct_rows, n_distinct
 from polyfold.neighbors._engines import fewest_neighbors, sorted_lists, with_own_zeros
-from polyfold.neighbors._links import Links
-from polyfold.neighbors._nearest import nearest_rows
 from polyfold.neighbors._principal import PrincipalIndex, Screen, list_recall, principal_screen, unit_rows
-from polyfold.neighbors._search import Neighborhoods, Search, choose_engine, find_neighbors, is_graph, make_search
-from polyfold.neighbors._walk import ask_for_row
+from polyfold.neighbors._search import (
+    Neighborhoods,
+    Search,
+    choose_engine,
+    find_neighbors,
+    is_graph,
+    make_search,
+    without_self,
+)
+
+n_places = n_distinct  # former name, for the bootstrap package
 
 __all__ = [
-    "Links",
     "Neighborhoods",
     "PrincipalIndex",
     "Screen",
     "Search",
-    "ask_for_row",
     "choose_engine",
     "distinct_rows",
     "fewest_neighbors",
@@ -22,10 +27,11 @@ __all__ = [
     "is_graph",
     "list_recall",
     "make_search",
+    "n_distinct",
     "n_places",
-    "nearest_rows",
     "principal_screen",
     "sorted_lists",
     "unit_rows",
     "with_own_zeros",
+    "without_self",
 ]

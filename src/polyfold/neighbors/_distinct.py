@@ -1,4 +1,4 @@
-"""Equal rows."""
+"""Duplicate rows."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from polyfold._validation import sum_duplicates
 
 
 def distinct_rows(X: Any) -> tuple[NDArray, NDArray] | None:
-    """Find the copies among the rows of `X`; 0.0 and -0.0 are equal.
+    """Find duplicate rows of `X`; 0.0 and -0.0 are equal.
 
     Parameters
     ----------
@@ -20,16 +20,17 @@ def distinct_rows(X: Any) -> tuple[NDArray, NDArray] | None:
     Returns
     -------
     first : ndarray of shape (m,)
-        The first of each set of equal rows, ascending.
+        The first row of each set of equal rows, ascending.
     inverse : ndarray of shape (n,)
-        For every row, which of those it equals. None is returned, instead of both, where all rows differ.
+        For every row, the position in `first` of the row that it equals. None is returned instead of both if all rows
+        differ.
 
     Notes
     -----
-    O(n d) time and one number a row: rows are compared by a 64-bit hash, then those of equal hash in full.
+    O(n d) time and one number per row: rows are compared by a 64-bit hash, and rows of equal hash in full.
     """
     X = _canonical(X)
-    # Rows of equal hash differ once in 2⁶⁴ pairs; then another hash is as good as new.
+    # Different rows have equal hashes once in 2⁶⁴ pairs; then another hash function is tried.
     for seed in range(8):
         _, first, inverse = np.unique(_hashes(X, seed), return_index=True, return_inverse=True)
         if len(first) == X.shape[0]:
@@ -42,14 +43,14 @@ def distinct_rows(X: Any) -> tuple[NDArray, NDArray] | None:
     raise AssertionError("eight hashes cannot all collide")
 
 
-def n_places(X: Any) -> int:
+def n_distinct(X: Any) -> int:
     """Count the different rows."""
-    copies = distinct_rows(X)
-    return X.shape[0] if copies is None else len(copies[0])
+    duplicates = distinct_rows(X)
+    return X.shape[0] if duplicates is None else len(duplicates[0])
 
 
 def _canonical(X: Any) -> Any:
-    """Sparse rows with every column at most once, in order and not zero; dense ones as they are."""
+    """Sparse rows without duplicate entries or stored zeros, sorted by column; dense rows unchanged."""
     if not sp.issparse(X):
         return np.asarray(X)
     X = sum_duplicates(sp.csr_array(X))
@@ -60,12 +61,12 @@ def _canonical(X: Any) -> Any:
 
 
 def _bits(values: NDArray) -> NDArray:
-    """Whole numbers that are equal where the values are."""
+    """Integers that are equal if and only if the values are."""
     if values.dtype.kind != "f":
         return values.astype(np.uint64)
-    # Adding zero turns -0.0, equal to 0.0 but of other bits, into 0.0.
+    # Adding zero turns -0.0, which has other bits, into 0.0.
     bits = (values + values.dtype.type(0)).view(f"u{values.itemsize}").astype(np.uint64)
-    # Short numbers leave the low bits of doubles empty, and a product passes bits only upwards.
+    # The low bits of small integers in doubles are zero, and multiplication moves bits only upwards.
     return bits ^ (bits >> np.uint64(32))
 
 
@@ -86,7 +87,7 @@ def _equal_rows(A: Any, i: NDArray, B: Any, j: NDArray) -> NDArray:
     if sp.issparse(A):
         return _equal_sparse_rows(A[i], B[j])
     same = np.ones(len(i), dtype=bool)
-    # A row is equal to itself: only copies are looked at.
+    # A row equals itself; only pairs of different rows are compared.
     others = np.flatnonzero(i != j) if A is B else np.arange(len(i))
     for block in row_blocks(len(others), A.shape[1]):
         t = others[block]

@@ -1,9 +1,8 @@
-"""Other ways to find neighbours: FAISS, PyNNDescent, given graphs and distances, any neighbours transformer."""
+"""Neighbour searches other than exact: FAISS, PyNNDescent, given graphs and distances, neighbours transformers."""
 
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numba
@@ -15,44 +14,57 @@ from sklearn.base import clone
 from polyfold._linalg import row_blocks
 from polyfold._running import in_blocks, n_threads
 from polyfold._validation import import_extra
-from polyfold.neighbors._recall import reported_recall
-from polyfold.neighbors._search import QUERIES, RECALLS, SEARCHES, Exact, Frame, without_self
+from polyfold.neighbors._search import QUERIES, SEARCHES, Exact, Frame, without_self
 
-# Squares of entries up to here, and sums of many of them, are finite in single precision.
+# Sums of squares of entries up to this size are finite in single precision.
 _FAR = 2.0**55
 
 
 class _Faiss:
     """FAISS's graph index (HNSW); it holds the only copy of the rows, in single precision."""
 
+    links = 16
+    ef_construction = 60
+
     def __init__(self, X: Any):
-        faiss = import_extra("faiss", "faiss")
         if sp.issparse(X):
             raise ValueError("the FAISS engine needs dense rows, got a sparse matrix; use the exact engine.")
         self.frame = Frame.of(X)
-        self.index: Any = self._empty(faiss, X.shape[1])
-        # Up to version 1.15 of FAISS, a graph that several threads build depends on which of them comes first.
+        self.index: Any = self._empty(import_extra("faiss", "faiss"), X.shape[1])
+        self.add(X)
+
+    def add(self, X: Any) -> None:
+        """Append the rows of `X` to the index."""
+        faiss = import_extra("faiss", "faiss")
+        # Up to version 1.15 of FAISS, a graph built by several threads depends on their timing.
         with _openmp(faiss, n_threads() if hasattr(faiss, "hnsw_add_vertices_deterministic") else 1):
             for rows in row_blocks(*X.shape):
                 self.index.add(_single(self.frame.apply(X[rows])))
 
-    @staticmethod
-    def _empty(faiss: Any, n_features: int) -> Any:
-        index = faiss.IndexHNSWFlat(n_features, 16)
-        index.hnsw.efConstruction = 60
+    @property
+    def n_rows(self) -> int:
+        """Number of indexed rows."""
+        return self.index.ntotal
+
+    def _empty(self, faiss: Any, n_features: int) -> Any:
+        index = faiss.IndexHNSWFlat(n_features, self.links)
+        index.hnsw.efConstruction = self.ef_construction
         return index
 
+    def _ef_search(self, k: int) -> int:
+        return max(48, 2 * k)
+
     def _search(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
-        effort = import_extra("faiss", "faiss").SearchParametersHNSW(efSearch=max(48, 2 * k))
-        return self.index.search(rows, k, params=effort)
+        parameters = import_extra("faiss", "faiss").SearchParametersHNSW(efSearch=self._ef_search(k))
+        return self.index.search(rows, k, params=parameters)
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest rows, shape (n, k)."""
         distances, indices = np.empty((X.shape[0], k)), np.empty((X.shape[0], k), dtype=np.int64)
 
         def fill(rows: slice) -> None:
-            near, indices[rows] = self._query_block(self.frame.apply(X[rows]), k)
-            distances[rows] = near * self.frame.scale
+            scaled, indices[rows] = self._query_block(self.frame.apply(X[rows]), k)
+            distances[rows] = scaled * self.frame.scale
 
         in_blocks(fill, X.shape[0], QUERIES)
         return distances, indices
@@ -61,15 +73,15 @@ class _Faiss:
         far = np.abs(rows).max(axis=1) > _FAR
         squared, indices = self._search(np.where(far[:, None], 0, rows).astype(np.float32), k)
         distances = np.sqrt(np.maximum(squared, 0.0), dtype=np.float64)
-        # Copies can cut the graph, and single precision has an end: what is not answered is searched exactly.
-        left = np.flatnonzero(far | (indices < 0).any(axis=1))
-        if len(left):
+        # Duplicates can disconnect the graph, and single precision can overflow: search those rows exactly.
+        missed = np.flatnonzero(far | (indices < 0).any(axis=1))
+        if len(missed):
             stored = self.index.reconstruct_n(0, self.index.ntotal).astype(np.float64)
-            distances[left], indices[left] = Exact(stored).query(rows[left], k)
+            distances[missed], indices[missed] = Exact(stored).query(rows[missed], k)
         return distances, indices
 
     def __getstate__(self) -> dict[str, Any]:
-        """Rows and links as plain arrays: what another version of FAISS, or a reader who trusts nobody, can check."""
+        """Rows and links as plain arrays, which every version of FAISS can read and which are checked on load."""
         rows = self.index.reconstruct_n(0, self.index.ntotal)
         return {"frame": self.frame, "rows": rows, "links": self._links()}
 
@@ -85,7 +97,7 @@ class _Faiss:
         return {**arrays, "entry_point": int(graph.entry_point), "max_level": int(graph.max_level)}
 
     def _restore(self, faiss: Any, rows: NDArray, links: Any) -> None:
-        # Building anew takes long, and versions of FAISS link in different ways; checked, the links are as good.
+        # Rebuilding is slow, and other versions of FAISS build other graphs.
         graph = self.index.hnsw
         _check_links(links, len(rows), faiss.vector_to_array(graph.cum_nneighbor_per_level))
         self.index.storage.add(rows)
@@ -95,12 +107,12 @@ class _Faiss:
         graph.entry_point, graph.max_level = links["entry_point"], links["max_level"]
 
 
-# Links of a graph index: how high every row reaches, where its links begin, and the links.
+# Arrays of an HNSW graph: the top level of every row, the offsets of its links, and the links.
 _HNSW_ARRAYS = {"levels": np.int32, "offsets": np.uint64, "neighbors": np.int32}
 
 
 def _check_links(links: dict[str, Any], n: int, sizes: NDArray) -> None:
-    """Refuse links that lead out of the index: FAISS follows them unchecked."""
+    """Refuse links that point outside the index: FAISS follows them without a check."""
     levels, offsets, neighbors = (np.asarray(links[name]) for name in _HNSW_ARRAYS)
     sound = all(np.asarray(links[name]).dtype == kind and links[name].ndim == 1 for name, kind in _HNSW_ARRAYS.items())
     sound = sound and levels.shape == (n,) and offsets.shape == (n + 1,) and levels.min(initial=1) >= 1
@@ -109,7 +121,7 @@ def _check_links(links: dict[str, Any], n: int, sizes: NDArray) -> None:
     sound = sound and neighbors.min(initial=-1) >= -1 and neighbors.max(initial=-1) < n
     top = links["entry_point"]
     if not (sound and 0 <= top < n and links["max_level"] == levels[top] - 1 == levels.max() - 1):
-        raise ValueError(f"the links of a FAISS index must lead from row to row of its {n} rows, got others.")
+        raise ValueError(f"The links of this FAISS index point outside its {n} rows; the file is damaged.")
 
 
 @contextmanager
@@ -123,7 +135,7 @@ def _openmp(faiss: Any, count: int) -> Iterator[None]:
 
 
 def _single(rows: NDArray) -> NDArray:
-    """Rows in single precision, or a message where they have no place there."""
+    """Rows in single precision, or an error if they exceed its range."""
     far = np.abs(rows).max(initial=0.0)
     if far > _FAR:
         raise ValueError(
@@ -133,11 +145,19 @@ def _single(rows: NDArray) -> NDArray:
     return rows.astype(np.float32)
 
 
+class _FaissCandidates(_Faiss):
+    """HNSW graph for candidate lists: `efSearch` is the number of candidates, construction has FAISS's default."""
+
+    ef_construction = 40
+
+    def _ef_search(self, k: int) -> int:
+        return k
+
+
 class _FaissFlat(_Faiss):
     """FAISS's brute force."""
 
-    @staticmethod
-    def _empty(faiss: Any, n_features: int) -> Any:
+    def _empty(self, faiss: Any, n_features: int) -> Any:
         return faiss.IndexFlatL2(n_features)
 
     def _search(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
@@ -151,7 +171,7 @@ class _FaissFlat(_Faiss):
 
 
 class _PyNNDescent:
-    """A graph index that also takes sparse rows; what it does not find is searched exactly."""
+    """PyNNDescent's graph index, which also takes sparse rows; rows without an answer are searched exactly."""
 
     def __init__(self, X: Any):
         import_extra("pynndescent", "pynndescent")
@@ -163,12 +183,12 @@ class _PyNNDescent:
     def _build(self) -> None:
         links = min(30, self.rows.shape[0] - 1)
         descent = import_extra("pynndescent", "pynndescent").NNDescent
-        # With another number of threads it builds another graph; its searches are the same.
+        # The graph depends on the number of threads that build it; searches do not.
         self.index = descent(self.rows, n_neighbors=links, random_state=0, n_jobs=1)
         self.index.prepare()
 
     def __getstate__(self) -> dict[str, Any]:
-        # The index holds compiled functions; it is built again from the rows.
+        # The index holds compiled functions, so it is rebuilt from the rows.
         return {"frame": self.frame, "rows": self.rows}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -182,17 +202,16 @@ class _PyNNDescent:
         self.index.n_jobs = min(n_threads(), numba.config.NUMBA_NUM_THREADS)  # pyright: ignore[reportPrivateImportUsage]
         indices, distances = self.index.query(rows, k=k)
         distances = distances.astype(np.float64)
-        left = np.flatnonzero((indices < 0).any(axis=1) | ~np.isfinite(distances).all(axis=1))
-        if len(left):
-            distances[left], indices[left] = Exact(self.rows).query(rows[left], k)
+        missed = np.flatnonzero((indices < 0).any(axis=1) | ~np.isfinite(distances).all(axis=1))
+        if len(missed):
+            distances[missed], indices[missed] = Exact(self.rows).query(rows[missed], k)
         return distances * self.frame.scale, indices
 
 
 class _Distances:
     """Distances given as a matrix: dense, or sparse with the known neighbours of each row.
 
-    scikit-learn's search in sparse graphs takes oneself for the first entry of every row, stored or not, and keeps
-    the whole matrix for its size.
+    scikit-learn's search in sparse graphs assumes that every row is its own first entry, and it keeps the matrix.
     """
 
     def __init__(self, X: Any):
@@ -208,21 +227,21 @@ class _Distances:
         """Return distances and indices of the `k` nearest rows, shape (n, k)."""
         if X.shape[1] != self.n_samples:
             raise ValueError(f"X must hold distances to {self.n_samples} training points, got {X.shape[1]} columns.")
-        # Of new points, what the graph holds will do: `k` is a wish of those who look farther than the neighbourhood.
+        # New points may have fewer stored neighbours than `k`; callers accept shorter lists.
         stored = int(np.diff(sp.csr_array(X).indptr).min()) if sp.issparse(X) else k
         return _first_columns(*_sorted_entries(X, drop_self=False), X.shape, max(1, min(k, stored)))
 
 
 class _Transformer:
-    """Any object with scikit-learn's `KNeighborsTransformer` interface, asked by `kneighbors` where it has that."""
+    """Any object with scikit-learn's `KNeighborsTransformer` interface; `kneighbors` is used if it has one."""
 
     def __init__(self, X: Any, transformer: Any):
         self.transformer = clone(transformer).fit(X)
 
     def of_training(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
-        """Return distances and indices of the `k` nearest others, whether the graph counts a point itself or not."""
+        """Return distances and indices of the `k` nearest others; points may or may not list themselves."""
         if hasattr(self.transformer, "kneighbors"):
-            # Without rows, the training points are meant, each without itself: no row is searched for its own place.
+            # `kneighbors()` without rows returns the neighbours of the training points, excluding themselves.
             if inspect.signature(self.transformer.kneighbors).parameters["X"].default is None:
                 return self.transformer.kneighbors(n_neighbors=k)
             return without_self(*self.transformer.kneighbors(X, n_neighbors=k + 1))
@@ -238,7 +257,7 @@ class _Transformer:
 
 
 class _Graph:
-    """A graph of distances between the training rows, beside the rows themselves."""
+    """A given graph of distances between the training rows, next to the rows themselves."""
 
     def __init__(self, X: Any, graph: Any):
         if graph.shape != (X.shape[0], X.shape[0]):
@@ -263,20 +282,20 @@ class _Graph:
         return self.distances[:, :k], self.indices[:, :k]
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
-        """Return the lists of rows that are training rows, each at its own place first."""
-        distance, place = self.rows.query(X, 1)
+        """Return the lists of rows of `X`, which must be training rows; each row is first in its own list."""
+        distance, match = self.rows.query(X, 1)
         if distance.any():
             raise ValueError(
-                "X must hold training rows, because a graph given as neighbors knows no others, got "
+                "X must hold training rows, because a graph given as neighbors has no other rows, got "
                 f"{np.count_nonzero(distance)} new ones; pass a transformer such as KNeighborsTransformer as neighbors."
             )
-        place, others = place[:, 0], max(0, k - 1)
-        distances = np.hstack([distance, self.distances[place, :others]])
-        return distances, np.hstack([place[:, None], self.indices[place, :others]])
+        row, others = match[:, 0], max(0, k - 1)
+        distances = np.hstack([distance, self.distances[row, :others]])
+        return distances, np.hstack([match, self.indices[row, :others]])
 
 
 def fewest_neighbors(graph: Any) -> int:
-    """Neighbours, other than itself, that every row of a graph has."""
+    """Return the smallest number of neighbours of a row, not counting the row itself."""
     if not sp.issparse(graph):
         return graph.shape[1] - 1
     coo = sp.csr_array(graph).tocoo()
@@ -285,30 +304,30 @@ def fewest_neighbors(graph: Any) -> int:
 
 
 def sorted_lists(graph: Any, *, drop_self: bool) -> NDArray:
-    """Columns of every row of a distance matrix or graph by rising distance, padded with -1: (n, m) int32."""
+    """Sort the columns of every row of a distance matrix or graph by distance, padded with -1: (n, m) int32."""
     rows, columns, _ = _sorted_entries(graph, drop_self=drop_self)
-    counts, place = _places(rows, graph.shape[0])
+    counts, rank = _ranks(rows, graph.shape[0])
     out = np.full((graph.shape[0], max(1, counts.max(initial=0))), -1, dtype=np.int32)
-    out[rows, place] = columns
+    out[rows, rank] = columns
     return out
 
 
 def with_own_zeros(distances: Any) -> Any:
-    """Distances of training points in which each is at its own place."""
+    """Return distances between training points with a stored zero on the diagonal."""
     if not sp.issparse(distances):
         distances = distances.copy()
         np.fill_diagonal(distances, 0)
         return distances
-    coo, own = distances.tocoo(), np.arange(distances.shape[0])
+    coo, diagonal = distances.tocoo(), np.arange(distances.shape[0])
     keep = coo.coords[0] != coo.coords[1]
-    rows, columns = (np.concatenate([index[keep], own]) for index in coo.coords)
-    return sp.csr_array((np.concatenate([coo.data[keep], 0.0 * own]), (rows, columns)), shape=distances.shape)
+    rows, columns = (np.concatenate([index[keep], diagonal]) for index in coo.coords)
+    return sp.csr_array((np.concatenate([coo.data[keep], 0.0 * diagonal]), (rows, columns)), shape=distances.shape)
 
 
 def _sorted_entries(graph: Any, *, drop_self: bool) -> tuple[NDArray, NDArray, NDArray]:
-    """Rows, columns and distances of all entries by row, then distance, then column."""
+    """Rows, columns and distances of all entries, sorted by row, then distance, then column."""
     if sp.issparse(graph):
-        # Stored zeros are neighbours at no distance, so nothing may prune them.
+        # Stored zeros are neighbours at distance zero and must be kept.
         coo = sp.csr_array(graph).tocoo()
         rows, columns, distances = *coo.coords, coo.data
     else:
@@ -323,30 +342,30 @@ def _sorted_entries(graph: Any, *, drop_self: bool) -> tuple[NDArray, NDArray, N
     return rows[order], columns[order], distances[order]
 
 
-def _places(rows: NDArray, n: int) -> tuple[NDArray, NDArray]:
-    """Entries of every row, and the place of each entry in its row, for sorted `rows`."""
+def _ranks(rows: NDArray, n: int) -> tuple[NDArray, NDArray]:
+    """Count the entries of every row, and rank each entry within its row, for sorted `rows`."""
     counts = np.bincount(rows, minlength=n)
     return counts, np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _first_columns(rows: NDArray, columns: NDArray, distances: NDArray, shape: Any, k: int) -> tuple[NDArray, NDArray]:
     """Return distances and indices of the first `k` entries of every row, shape (n, k)."""
-    counts, place = _places(rows, shape[0])
+    counts, rank = _ranks(rows, shape[0])
     if len(counts) and counts.min() < k:
         raise ValueError(
             f"the neighbour graph must hold at least {k} neighbours of every row, got {counts.min()}; "
             "build it with more neighbours, or lower n_neighbors."
         )
-    first = place < k
+    first = rank < k
     return distances[first].reshape(-1, k).astype(np.float64), columns[first].reshape(-1, k)
 
 
 SEARCHES.update(
     faiss=_Faiss,
+    candidates=_FaissCandidates,
     flat=_FaissFlat,
     pynndescent=_PyNNDescent,
     precomputed=_Distances,
     transformer=_Transformer,
     graph=_Graph,
 )
-RECALLS.update({name: partial(reported_recall, name) for name in ("faiss", "pynndescent")}, flat=RECALLS["exact"])

@@ -1,7 +1,9 @@
-"""Nearest neighbours of training points and of new ones, and the exact search for them."""
+"""Nearest neighbours of training rows and new rows, the exact search, and the recall of approximate ones."""
 
 import importlib.util
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,28 +12,33 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
-from polyfold._linalg import row_blocks
-from polyfold._running import in_blocks, using_threads
-from polyfold._validation import check_choice, check_count, sum_duplicates
+from polyfold._linalg import block_rows, row_blocks
+from polyfold._running import in_blocks, threaded, using_threads
+from polyfold._validation import check_choice, check_count, outside, sum_duplicates
+from polyfold.exceptions import GraphWarning
 
-# Searches by name; the file of each adds its own.
+# Search classes by engine name; `_engines` adds its own.
 SEARCHES: dict[str, Any] = {}
-# How the recall of each is known, from rows and the distances (n, k) that were found.
-RECALLS: dict[str, Any] = {}
 ENGINES = ("auto", "exact", "faiss", "pynndescent", "precomputed")
-# Above this many rows, and more columns than a tree can use, exact search costs more than all the rest.
+APPROXIMATE = ("faiss", "pynndescent")
+# Exact search dominates the fit time above this many rows, unless a tree can be used (few columns).
 _EXACT_ROWS = 20_000
 _TREE_COLUMNS = 15
-# PyNNDescent compiles for a minute before its first search: worth it where exact search takes many.
+# PyNNDescent compiles for a minute before its first search, so it needs more rows to pay off.
 _DESCENT_ROWS = 60_000
-# Rows that tell where the data are, and how far apart.
+# Sampled rows that determine the origin and the scale of the data.
 _FRAME_ROWS = 2001
-# Candidates beyond the neighbours asked for: the last ones may have come before others by rounding.
+# Extra candidates of the exact search, because rounding can change the order of the last ones.
 _SPARE = 4
-# Rows that are searched at a time, by one thread.
+# Queries per block; one thread searches one block.
 QUERIES = 2048
 # Sums of squares stay finite for entries up to 2 to this power, in single and in double precision.
 _LARGEST = {4: 55, 8: 500}
+# Rows on which the recall of an approximate search is estimated, and the recall below which a warning is issued.
+RECALL_ROWS = 200
+LOWEST_RECALL = 0.9
+# Relative difference of distances that single precision cannot resolve: closer distances are ties.
+_ROUNDING = 1e-5
 
 
 class Search(Protocol):
@@ -46,8 +53,9 @@ class Search(Protocol):
 class Neighborhoods:
     """The k nearest other points of every training point, and a search for new ones.
 
-    `distances` and `indices` have shape (n, k), nearest first, a point never its own neighbour. `recall` is the share
-    of true neighbours among them, estimated on some points where the search is approximate; nan where lists were given.
+    `distances` and `indices` have shape (n, k), nearest first; a point is never its own neighbour. `recall` is the
+    fraction of true neighbours among them: 1.0 for exact search, an estimate for approximate search, nan for given
+    graphs.
     """
 
     distances: NDArray
@@ -62,7 +70,7 @@ class Neighborhoods:
 
     @property
     def n_neighbors(self) -> int:
-        """Number of neighbours of each."""
+        """Number of neighbours of each training point."""
         return self.indices.shape[1]
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
@@ -79,11 +87,11 @@ class Neighborhoods:
 def find_neighbors(X: Any, n_neighbors: int, *, engine: Any = "auto", n_jobs: int | None = None) -> Neighborhoods:
     """Find the neighbourhoods of the rows of `X`.
 
-    Moving all points, or multiplying them by a power of two, changes nothing but the unit of the distances.
+    Shifting all points does not change the neighbours. Scaling by a power of two only scales the distances.
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n, n_features), or distances where ``engine="precomputed"``
+    X : {array-like, sparse matrix} of shape (n, n_features), or distances if ``engine="precomputed"``
     n_neighbors : int
         At most n - 1.
     engine : str, transformer or graph, default="auto"
@@ -103,27 +111,28 @@ def find_neighbors(X: Any, n_neighbors: int, *, engine: Any = "auto", n_jobs: in
         if hasattr(search, "of_training"):
             return Neighborhoods(*_in_order(*search.of_training(X, k)), search)
         distances, indices = _in_order(*without_self(*search.query(X, k + 1)))
-        return Neighborhoods(distances, indices, search, RECALLS[engine](X, distances))
+        recall = _reported_recall(engine, X, indices) if engine in APPROXIMATE else 1.0
+        return Neighborhoods(distances, indices, search, recall)
 
 
 def make_search(engine: Any, X: Any) -> Any:
-    """Index the rows of `X` by an engine's name, by a copy of a transformer of neighbours, or by a graph of them."""
+    """Index the rows of `X` with a named engine, a clone of a neighbours transformer, or a given graph."""
     if isinstance(engine, str):
         return SEARCHES[engine](X)
     return SEARCHES["graph" if is_graph(engine) else "transformer"](X, engine)
 
 
 def is_graph(engine: Any) -> bool:
-    """Whether what was passed as neighbours is a graph of the training rows."""
+    """Whether `engine` is a neighbour graph of the training rows."""
     return sp.issparse(engine) or isinstance(engine, np.ndarray)
 
 
 def choose_engine(n_samples: int, n_features: int, *, sparse: bool = False, approximate: bool = True) -> str:
-    """Return what "auto" stands for: an approximate index where exact search would be slow, if one is installed.
+    """Return the engine that "auto" selects: an approximate one for large data, if it is installed.
 
-    FAISS from 20,000 rows on, PyNNDescent from 60,000 on where FAISS is missing or rows are sparse; without them, and
-    for few columns, scikit-learn ("exact"), which beyond that takes time in proportion to the square of the rows.
-    Without `approximate`, what answers exactly: FAISS's flat index ("flat"), or scikit-learn.
+    FAISS above 20,000 rows; PyNNDescent above 60,000 rows if FAISS is missing or the rows are sparse; otherwise, and
+    for few columns, scikit-learn ("exact"), whose time grows with the square of the number of rows. With
+    ``approximate=False``: FAISS's flat index ("flat") or scikit-learn.
     """
     has_faiss = not sparse and importlib.util.find_spec("faiss") is not None
     if not approximate:
@@ -136,13 +145,16 @@ def choose_engine(n_samples: int, n_features: int, *, sparse: bool = False, appr
     return "pynndescent" if has_descent else "exact"
 
 
-def without_self(distances: NDArray, indices: NDArray) -> tuple[NDArray, NDArray]:
-    """Drop every point from its own list; where it is absent (duplicates, approximate search), drop the last."""
+def without_self(distances: NDArray, indices: NDArray, rows: NDArray | None = None) -> tuple[NDArray, NDArray]:
+    """Drop every point from its own list, or the last entry if it is absent (duplicates, approximate search).
+
+    `rows` (n,) are the numbers of the points; by default they are numbered from 0.
+    """
     n, k = indices.shape
-    own = indices == np.arange(n)[:, None]
-    own[~own.any(axis=1), -1] = True
-    # A point listed twice by an approximate index loses only its first mention.
-    keep = ~(own & (np.cumsum(own, axis=1) == 1))
+    is_self = indices == (np.arange(n) if rows is None else rows)[:, None]
+    is_self[~is_self.any(axis=1), -1] = True
+    # An approximate index can list a point twice; only the first entry is dropped.
+    keep = ~(is_self & (np.cumsum(is_self, axis=1) == 1))
     return distances[keep].reshape(n, k - 1), indices[keep].reshape(n, k - 1)
 
 
@@ -155,10 +167,10 @@ def _in_order(distances: NDArray, indices: NDArray) -> tuple[NDArray, NDArray]:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the data are and how large: rows are moved to the origin and divided by a power of two.
+    """Origin and scale of the data: rows are centred and divided by a power of two.
 
-    Distances from matrix products lose their digits away from the origin, and single precision its range away from
-    one. Medians of a sample decide, so that a single outlier does not push all others together.
+    Distances from matrix products lose digits far from the origin, and single precision overflows far from one. Both
+    are medians of a sample, so a single outlier does not compress the other rows.
     """
 
     origin: NDArray | None  # (d,), divided by the scale already; None for sparse rows
@@ -167,13 +179,13 @@ class Frame:
 
     @classmethod
     def of(cls, X: Any) -> "Frame":
-        """Measure the rows of `X`."""
+        """Estimate origin and scale from the rows of `X`."""
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         rows = (sp.csr_array(X) if sp.issparse(X) else X)[:: -(-X.shape[0] // _FRAME_ROWS)]
         if sp.issparse(X):
             return cls(None, _power_of_two(abs(rows).max(axis=1).toarray().ravel()), dtype)
         rows = rows.astype(np.float64)
-        # The larger of all entries first: differences of the very largest numbers would overflow.
+        # Scale first: differences of the largest doubles would overflow.
         first = _power_of_two(np.abs(rows).max(axis=1))
         origin = np.median(rows / first, axis=0)
         spread = np.abs(rows / first - origin).max(axis=1)
@@ -183,7 +195,7 @@ class Frame:
         return cls(origin / scale, first * scale, dtype)
 
     def apply(self, X: Any) -> Any:
-        """Return the rows of `X` moved and scaled, in the type of the training rows."""
+        """Return the rows of `X` centred and scaled, in the dtype of the training rows."""
         if self.origin is None:
             return (sum_duplicates(sp.csr_array(X)) * (1 / self.scale)).astype(self.dtype)
         X = X.toarray() if sp.issparse(X) else X
@@ -205,24 +217,24 @@ class Frame:
         return block
 
 
-def _blocks(X: NDArray) -> Any:
+def _blocks(X: NDArray) -> Iterator[NDArray]:
     return (X[rows].astype(np.float64) for rows in row_blocks(*X.shape))
 
 
 def _power_of_two(sizes: NDArray) -> float:
-    """Power of two near the median of the positive sizes; dividing by it changes no digit."""
+    """Power of two near the median of the positive sizes; dividing by it is exact."""
     positive = sizes[sizes > 0]
-    # The reciprocal must be a number, too.
+    # Clipped so that the reciprocal is finite, too.
     return 2.0 ** int(np.clip(np.frexp(np.median(positive))[1], -1000, 1000)) if len(positive) else 1.0
 
 
 class Exact:
-    """scikit-learn's trees for few columns, its brute force for many; distances are then taken from differences."""
+    """scikit-learn's trees for few columns and brute force for many; distances are recomputed from differences."""
 
     def __init__(self, X: Any):
         if sp.issparse(X):
             X = sum_duplicates(sp.csr_array(X))
-            # Beyond this share of entries the dense matrix is the smaller one, and can be moved to the origin.
+            # Above this density the dense matrix is smaller, and it can be centred.
             X = X.toarray() if X.nnz > 0.67 * X.shape[0] * X.shape[1] else X
         self.frame = Frame.of(X)
         self.nearest = NearestNeighbors(n_jobs=1).fit(self.frame.apply(X))
@@ -234,20 +246,64 @@ class Exact:
 
         def fill(block: slice) -> None:
             rows = self.frame.apply(X[block])
-            found = self.nearest.kneighbors(rows, n_neighbors=candidates, return_distance=False)
-            near, found = _in_order(_paired_distances(rows, self.nearest._fit_X, found), found)
-            distances[block], indices[block] = self.frame.scale * near[:, :k], found[:, :k]
+            nearest = self.nearest.kneighbors(rows, n_neighbors=candidates, return_distance=False)
+            scaled, nearest = _in_order(_paired_distances(rows, self.nearest._fit_X, nearest), nearest)
+            distances[block], indices[block] = self.frame.scale * scaled[:, :k], nearest[:, :k]
 
         in_blocks(fill, X.shape[0], QUERIES)
         return distances, indices
 
 
 SEARCHES["exact"] = Exact
-RECALLS["exact"] = lambda X, distances: 1.0
+
+
+def sampled_recall(X: Any, indices: NDArray) -> float:
+    """Estimate the fraction of true neighbours among those found (n, k), on a sample of the rows of `X`.
+
+    A neighbour counts if it is as near as the k-th true one, so any of several points at the same distance is correct.
+    """
+    n, k = indices.shape
+    sample = np.sort(np.random.RandomState(0).choice(n, min(n, RECALL_ROWS), replace=False))
+    reached, limits = _distances_within(X, sample, indices[sample]), _kth_distances(X, sample, k)
+    return float(np.mean(reached <= limits[:, None] * (1 + _ROUNDING)))
+
+
+def _kth_distances(X: Any, sample: NDArray, k: int) -> NDArray:
+    """Distance of each sampled row to its k-th nearest other row, by exact search in blocks: (s,)."""
+    n, queries = X.shape[0], X[sample]
+    step = max(4 * (k + 1), block_rows(X.shape[1]))
+
+    def nearest(start: int) -> NDArray:
+        block = X[start : start + step]
+        return start + Exact(block).query(queries, min(k + 1, block.shape[0]))[1]
+
+    distances = _distances_within(X, sample, np.hstack(list(threaded(nearest, range(0, n, step)))))
+    # The nearest row is the row itself, or a duplicate of it.
+    return np.partition(distances, k, axis=1)[:, k]
+
+
+def _distances_within(X: Any, rows: NDArray, others: NDArray) -> NDArray:
+    """Distances of some rows of `X` to lists of other rows (s, m), in double precision."""
+    frame = replace(Frame.of(X), dtype=np.float64)
+    different, columns = np.unique(others, return_inverse=True)
+    return _paired_distances(frame.apply(X[rows]), frame.apply(X[different]), columns.reshape(others.shape))
+
+
+def _reported_recall(engine: str, X: Any, indices: NDArray) -> float:
+    """Return the sampled recall, and warn if it is low."""
+    recall = sampled_recall(X, indices)
+    if recall < LOWEST_RECALL:
+        warnings.warn(
+            f"The {engine!r} search found {recall:.0%} of the true neighbours of {min(len(indices), RECALL_ROWS)} "
+            f"sampled rows, less than {LOWEST_RECALL:.0%}. Pass a kernel with neighbors='exact', or another engine.",
+            GraphWarning,
+            stacklevel=outside(),
+        )
+    return recall
 
 
 def _paired_distances(X: Any, Y: Any, indices: NDArray) -> NDArray:
-    """Distance of every row of `X` to its own list of rows of `Y`, by differences: copies are at zero."""
+    """Distance of every row of `X` to its own list of rows of `Y`, by differences: duplicates are at zero."""
     n, k = indices.shape
     out = np.empty((n, k))
     if sp.issparse(X):

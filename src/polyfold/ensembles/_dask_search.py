@@ -1,0 +1,325 @@
+"""Search among rows on a Dask cluster (extra ``dask``): one task per partition of rows, and a tree of merges.
+
+Partitions are the chunks of the rows, persisted as `ModuleSearch` objects. Dask recomputes those of lost workers. Every
+partition returns its nearest candidates in each group of modules. The nearest of all partitions are the candidates
+that one machine finds, so the neighbours are the same.
+"""
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyfold._running import using_threads
+from polyfold._validation import outside
+from polyfold.ensembles._module_search import Modules, ModuleSearch, SearchPlan, make_plan
+from polyfold.ensembles._recall_tuning import SearchBudget, probe_rows, tune
+from polyfold.exceptions import CoverageWarning
+from polyfold.sources import answering
+
+# Partitions that one task merges.
+BRANCHES = 8
+# Bytes of queries, and of candidates from one partition, that are searched at a time.
+QUERY_BYTES, CANDIDATE_BYTES = 4_000_000, 16_000_000
+
+# For every group of modules: squared distances, rows, and squared distances in the ranking modules, (n, count) each.
+Candidates = list[tuple[NDArray, NDArray, NDArray]]
+
+
+class SearchResult(NamedTuple):
+    """Neighbours, and the fraction of the rows that were searched.
+
+    Attributes
+    ----------
+    distances : ndarray of shape (n, n_neighbors)
+        Infinite if too few rows were searched.
+    indices : ndarray of shape (n, n_neighbors)
+        -1 if too few rows were searched.
+    coverage : float
+        Fraction of the rows that were searched before the deadline: 1.0 in memory, and without a deadline.
+    """
+
+    distances: NDArray
+    indices: NDArray
+    coverage: float
+
+
+class Partition(NamedTuple):
+    """Some consecutive rows, from number `start` on."""
+
+    start: int
+    search: ModuleSearch
+
+
+class _Queries(NamedTuple):
+    """A block of queries: a task with their modules (n, M, H), and their row numbers if they are training rows."""
+
+    task: Any
+    n: int
+    exclude: NDArray | None
+
+
+class _Steps(NamedTuple):
+    """What is done with a block of queries in every partition, with the results, and with the merged result."""
+
+    search: Callable[[Partition, NDArray, NDArray | None], Any]
+    merge: Callable[[list[Any]], Any]
+    finish: Callable[[int, NDArray | None, Any], tuple[NDArray, ...]]
+
+
+class DaskSearch:
+    """Search with the interface of `ModuleSearch` among rows on a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    source : DaskSource
+    function : callable
+        Takes the number of the first row of a chunk, and the chunk; returns its modules (n, M, H).
+    engine : {"sklearn", "faiss", "hnsw"}
+    """
+
+    def __init__(self, client: Any, source: Any, function: Callable[[int, Any], NDArray], engine: str):
+        self.client, self.engine = client, engine
+        self.budget: SearchBudget | None = None
+        self.probes = probe_rows(source.n_rows)
+        with answering(client):
+            chunks = source.parts()
+            self._bounds = np.array([start for start, _, _ in chunks] + [source.n_rows])
+            shared = _value((function, self.probes, engine))
+            self._partitions = client.persist([_task(_partition, shared, start, chunk) for start, _, chunk in chunks])
+            futures = client.compute([_task(_shape, each) for each in self._partitions])
+            try:
+                shapes = client.gather(futures)
+            except BaseException:  # an interrupt, too: nothing stays on the workers
+                if client.status == "running":
+                    client.cancel([*self._partitions, *futures])
+                raise
+        (M, H), self.dtype = shapes[0]
+        self.shape = source.n_rows, M, H
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "An index on a cluster cannot be copied or saved, because its rows are on the workers. Save its "
+            "representation_, load it elsewhere, and fit FrozenEstimator(representation) to the rows there."
+        )
+
+    def tune(self, k: int, recall: float) -> None:
+        """Choose the cheapest budget for a wanted recall of k neighbours."""
+        self.budget = tune(self, k, recall)
+
+    def rows(self, numbers: NDArray) -> NDArray:
+        """Return the modules (s, M, H) of some rows, given in ascending order."""
+        splits = np.split(numbers, np.searchsorted(numbers, self._bounds[1:-1]))
+        taken = zip(self._partitions, splits, strict=True)
+        return np.concatenate(self._gather([_task(_take, each, rows) for each, rows in taken if len(rows)]))
+
+    def probe(self, Q: NDArray, g: int, count: int, *, graph: bool) -> tuple[NDArray, NDArray]:
+        """Return squared distances over all modules and indices of candidates, as `Tunable` describes."""
+        plan = SearchPlan([tuple(range(g))], count, np.arange(self.shape[1]), graph)
+        steps = _Steps(partial(_candidates, plan, False), partial(_nearest_first, count), _only_group)
+        return self._answer(_Queries(_value(Q), len(Q), None), steps, None)[0]
+
+    def query(
+        self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, exclude: NDArray | None = None
+    ) -> tuple[NDArray, NDArray]:
+        """Return mean squared distances and indices of neighbours, (n, k), for rows that fit one task."""
+        plan = make_plan(modules, k, expand, self.shape[1], self.budget)
+        steps = _neighbor_steps(plan, k, exclude is not None)
+        return self._answer(_Queries(_value(Q), len(Q), exclude), steps, None)[0]
+
+    def query_blocks(
+        self, blocks: Iterable[NDArray] | None, k: int, *, modules: Modules, expand: int | None, deadline: float | None
+    ) -> tuple[NDArray, NDArray, float]:
+        """Return mean squared distances, indices, (n, k), and the fraction of rows that were searched in time.
+
+        `blocks` are the modules of queries, or None for the training rows.
+        """
+        plan = make_plan(modules, k, expand, self.shape[1], self.budget)
+        width = 24 * len(plan.groups) * plan.count
+        return self._answers(self._blocks(blocks, width), _neighbor_steps(plan, k, blocks is None), deadline)
+
+    def within_blocks(
+        self, blocks: Iterable[NDArray] | None, radius: float, deadline: float | None
+    ) -> tuple[NDArray, NDArray, NDArray, float]:
+        """Return counts, distances and indices of all rows within a radius, and the fraction of rows searched."""
+        return self._answers(self._blocks(blocks, 1), _Steps(partial(_within, radius), _joined, _by_query), deadline)
+
+    def _blocks(self, blocks: Iterable[NDArray] | None, width: int) -> Iterator[_Queries]:
+        """Yield queries in blocks that fit one task, `width` bytes of results each."""
+        _, M, H = self.shape
+        step = max(1, min(QUERY_BYTES // (M * H * np.dtype(self.dtype).itemsize), CANDIDATE_BYTES // width))
+        if blocks is None:
+            for each, start, end in zip(self._partitions, self._bounds, self._bounds[1:], strict=False):
+                for first in range(start, end, step):
+                    rows = np.arange(first, min(end, first + step))
+                    yield _Queries(_task(_take, each, rows), len(rows), rows)
+            return
+        for block in blocks:
+            for first in range(0, len(block), step):
+                Q = block[first : first + step].astype(self.dtype, copy=False)
+                yield _Queries(_value(Q), len(Q), None)
+
+    def _answers(self, blocks: Iterable[_Queries], steps: _Steps, deadline: float | None) -> tuple[Any, ...]:
+        """Return the joined arrays of all blocks, and the fraction of rows that were searched in time."""
+        end = None if deadline is None else time.monotonic() + deadline
+        answers, searched, n = [], 0, 0
+        for queries in blocks:
+            arrays, rows = self._answer(queries, steps, None if end is None else end - time.monotonic())
+            answers.append(arrays)
+            searched, n = searched + rows * queries.n, n + queries.n
+        if not searched:
+            raise TimeoutError(
+                f"No worker answered within {deadline:g} s. Increase `deadline`, or check that the workers are running."
+            )
+        return *_joined(answers), searched / (self.shape[0] * n)
+
+    def _answer(self, queries: _Queries, steps: _Steps, seconds: float | None) -> tuple[Any, int]:
+        """Return the results of the partitions that answer in time, and their number of rows."""
+        tasks = [_task(steps.search, each, queries.task, queries.exclude) for each in self._partitions]
+        finish = partial(steps.finish, queries.n, queries.exclude)
+        with answering(self.client), self.client.as_current(), warnings.catch_warnings():
+            # Queries pass through the scheduler, which does not lose them with a worker.
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            if seconds is None:
+                while len(tasks) > 1:
+                    tasks = [_task(steps.merge, tasks[i : i + BRANCHES]) for i in range(0, len(tasks), BRANCHES)]
+                return self.client.compute(_task(finish, tasks[0])).result(), self.shape[0]
+            arrived = self._arrived(self.client.compute(tasks), seconds)
+        parts = [arrived[number] for number in sorted(arrived)]
+        rows = int(np.diff(self._bounds)[sorted(arrived)].sum())
+        return finish(steps.merge(parts) if parts else None), rows
+
+    def _arrived(self, futures: list[Any], seconds: float) -> dict[int, Any]:
+        """Return the results that arrive within some seconds, by the number of the partition."""
+        from distributed import as_completed
+
+        numbers, arrived = {future.key: number for number, future in enumerate(futures)}, {}
+        try:
+            for future, result in as_completed(futures, with_results=True, timeout=max(0.0, seconds)):
+                arrived[numbers[future.key]] = result
+        except TimeoutError:
+            self.client.cancel([future for future in futures if numbers[future.key] not in arrived])
+        return arrived
+
+    def _gather(self, tasks: list[Any]) -> list[Any]:
+        with answering(self.client):
+            return self.client.gather(self.client.compute(tasks))
+
+
+def warn_of_missing_rows(coverage: float) -> None:
+    """Warn if a search ended before all rows were searched."""
+    if coverage < 1:
+        warnings.warn(
+            f"Only {coverage:.1%} of the rows were searched before the deadline. Increase `deadline`, or search again.",
+            CoverageWarning,
+            stacklevel=outside(),
+        )
+
+
+def _task(function: Callable[..., Any], *args: Any) -> Any:
+    from dask import delayed  # type: ignore[attr-defined]
+
+    return delayed(function, pure=False)(*args)
+
+
+def _value(value: Any) -> Any:
+    """Return a separate task for a value that several tasks use."""
+    from dask import delayed  # type: ignore[attr-defined]
+
+    return delayed(value, traverse=False)
+
+
+def _partition(shared: tuple[Any, NDArray, str], start: int, chunk: Any) -> Partition:
+    function, probes, engine = shared
+    with using_threads(1):
+        modules = function(start, chunk)
+    local = probes[(probes >= start) & (probes < start + len(modules))] - start
+    return Partition(start, ModuleSearch(modules, engine, local))
+
+
+def _shape(partition: Partition) -> tuple[tuple[int, ...], Any]:
+    modules = partition.search.modules
+    return modules.shape[1:], modules.dtype
+
+
+def _take(partition: Partition, numbers: NDArray) -> NDArray:
+    return partition.search.rows(numbers - partition.start)
+
+
+def _candidates(
+    plan: SearchPlan, add_probes: bool, partition: Partition, Q: NDArray, exclude: NDArray | None
+) -> Candidates:
+    with using_threads(1):
+        candidates = partition.search.candidates(Q, plan, add_probes=add_probes)
+    return [(squared, rows + partition.start, totals) for squared, rows, totals in candidates]
+
+
+def _nearest_first(count: int, parts: list[Candidates]) -> Candidates:
+    """Merge the candidates of partitions: the nearest `count` of every group."""
+    return [_first_columns(count, *map(np.hstack, zip(*group, strict=True))) for group in zip(*parts, strict=True)]
+
+
+def _first_columns(count: int, squared: NDArray, rows: NDArray, totals: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    order = np.lexsort((rows, squared), axis=1)[:, :count]
+    squared, rows, totals = (np.take_along_axis(each, order, axis=1) for each in (squared, rows, totals))
+    return squared, rows, totals
+
+
+def _neighbor_steps(plan: SearchPlan, k: int, is_training: bool) -> _Steps:
+    if is_training:  # a row may find itself
+        plan = replace(plan, count=plan.count + 1)
+    return _Steps(partial(_candidates, plan, True), partial(_nearest_first, plan.count), partial(_ranked, plan, k))
+
+
+def _only_group(n: int, exclude: NDArray | None, parts: Candidates) -> tuple[NDArray, NDArray]:
+    """Return squared distances over the ranking modules, and rows."""
+    ((_, rows, totals),) = parts
+    return totals, rows
+
+
+def _ranked(
+    plan: SearchPlan, k: int, n: int, exclude: NDArray | None, parts: Candidates | None
+) -> tuple[NDArray, NDArray]:
+    """Return mean squared distances and rows of the k nearest candidates, infinite and -1 if there are fewer."""
+    squared, indices = np.full((n, k), np.inf), np.full((n, k), -1)
+    if parts is None:
+        return squared, indices
+    rows, totals = (np.hstack([group[i] for group in parts]) for i in (1, 2))
+    order = np.lexsort((rows, totals), axis=1)
+    rows, totals = np.take_along_axis(rows, order, axis=1), np.take_along_axis(totals, order, axis=1)
+    dropped = np.zeros(rows.shape, dtype=bool) if exclude is None else rows == exclude[:, None]
+    dropped[:, 1:] |= rows[:, 1:] == rows[:, :-1]  # found by several modules
+    totals[dropped], rows[dropped] = np.inf, -1
+    first = np.argsort(totals, axis=1, kind="stable")[:, :k]
+    squared[:, : first.shape[1]] = np.take_along_axis(totals, first, axis=1) / len(plan.ranking)
+    indices[:, : first.shape[1]] = np.take_along_axis(rows, first, axis=1)
+    return squared, indices
+
+
+def _within(
+    radius: float, partition: Partition, Q: NDArray, exclude: NDArray | None
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Return numbers of queries, distances and rows of all pairs within a radius."""
+    start, search = partition
+    with using_threads(1):
+        counts, distances, rows = search.within(Q, radius, None if exclude is None else exclude - start)
+    return np.repeat(np.arange(len(Q)), counts), distances, rows + start
+
+
+def _joined(parts: list[tuple[NDArray, ...]]) -> tuple[NDArray, ...]:
+    return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+
+
+def _by_query(n: int, exclude: NDArray | None, parts: tuple[NDArray, ...] | None) -> tuple[NDArray, NDArray, NDArray]:
+    """Return counts, distances and rows, one query after the other."""
+    if parts is None:
+        return np.zeros(n, dtype=int), np.empty(0), np.empty(0, dtype=int)
+    queries, distances, rows = parts
+    order = np.argsort(queries, kind="stable")  # partitions come in the order of their rows
+    return np.bincount(queries, minlength=n), distances[order], rows[order]
