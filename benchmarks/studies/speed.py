@@ -122,18 +122,11 @@ def run(X: Any, y: Any, options: dict[str, Any], rivals: dict[str, Any]) -> dict
     _, fit = timed(lambda: model.fit(train))
     _, first = timed(lambda: model.predict(test))
     found, later = timed(lambda: model.predict(test))
-    whole, whole_way = timed(lambda: model.kmeans_.predict(model.transform(test)))
     return {
         **scores(y[:60000], model.labels_),
         "fit": fit,
-        "predict_10000": {"first": first, "later": later, "whole network": whole_way},
-        "early": {
-            "share": model.early_share_,
-            "disagreement, at most": model.early_disagreement_,
-            "differing labels of 10000": int(np.sum(found != whole)),
-            "test": scores(y[60000:], found),
-            "test, whole network": scores(y[60000:], whole),
-        },
+        "predict_10000": {"first": first, "later": later},
+        "test": scores(y[60000:], found),
         "predict/fit": {"first": ratio(first, fit), "later": ratio(later, fit)},
         **{f"fit/umap {seed}": ratio(fit, rival["fit"]) for seed, rival in rivals.items()},
     }

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from polyfold.bootstrap import _cut, fit_cut, shared_centers
 
@@ -21,18 +20,9 @@ def grouped_codes(n, n_clusterings, n_centers, seed=0):
     return np.where(rng.random((n_clusterings, n)) < 0.9, own, anywhere).astype(np.uint8), y
 
 
-def words(y, seed=1):
-    """Rows of counts: words of the group, and words of all."""
-    rng = np.random.default_rng(seed)
-    return np.hstack([rng.poisson(1.0, (len(y), 9)) * (np.arange(9) // 3 == y[:, None]), rng.poisson(0.2, (len(y), 5))])
-
-
-def literal_coordinates(codes, count, rows=None):
+def literal_coordinates(codes, count):
     """Eigenvectors of d^-1/2 S d^-1/2, times the roots of the eigenvalues, rows of norm one [Ng2002]."""
     S = shared_centers(codes, codes) / len(codes)
-    if rows is not None:
-        unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
-        S = S / S.sum() + unit @ unit.T / (unit @ unit.T).sum()
     roots = np.sqrt(S.sum(axis=1))
     values, vectors = np.linalg.eigh(S / np.outer(roots, roots))
     Z = vectors[:, ::-1][:, :count] * np.sqrt(values[::-1][:count])
@@ -49,38 +39,12 @@ def test_coordinates_are_those_of_the_literal_walk(atol):
     np.testing.assert_allclose(Z @ Z[:20].T, expected @ expected[:20].T, atol=atol)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
-def test_rows_of_words_count_as_much_as_the_codes(atol, make, unit):
-    codes, y = grouped_codes(400, 40, 12)
-    rows = words(y).astype(float)
-    rows[7] = 0.0  # an empty text
-    cut = fit_cut(codes, 12, 3, seed=0, rows=make(unit * rows))
-    values, expected = literal_coordinates(codes, 3, rows)
-    np.testing.assert_allclose(cut.eigenvalues, values, rtol=1e-3)
-    Z = cut.transform(codes, make(unit * rows))
-    np.testing.assert_allclose(Z @ Z[:20].T, expected @ expected[:20].T, atol=atol)
-
-
-def test_rows_without_words_change_nothing():
-    codes, _ = grouped_codes(200, 40, 12)
-    nothing = np.zeros((200, 4))
-    Z = fit_cut(codes, 12, 3, seed=0, rows=nothing).transform(codes, nothing)
-    np.testing.assert_allclose(Z, fit_cut(codes, 12, 3, seed=0).transform(codes), atol=1e-12)
-
-
 def test_rows_have_norm_one_and_groups_of_unequal_size_are_apart():
     codes, y = grouped_codes(300, 40, 12)
     Z = fit_cut(codes, 12, 3, seed=0).transform(codes)
     np.testing.assert_allclose(np.linalg.norm(Z, axis=1), 1.0)
     means = np.array([Z[y == group].mean(axis=0) for group in range(3)])
     assert ((Z @ means.T).argmax(axis=1) == y).all()
-
-
-def test_fewer_directions_are_the_first_of_more():
-    codes, _ = grouped_codes(150, 40, 12)
-    few, many = fit_cut(codes, 12, 2, seed=0), fit_cut(codes, 12, 5, seed=0)
-    np.testing.assert_allclose(few.transform(codes), many.transform(codes, n_components=2), atol=1e-10)
 
 
 def test_points_without_a_difference_are_one_point():

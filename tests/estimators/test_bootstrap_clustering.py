@@ -140,13 +140,6 @@ def test_one_network_without_stacks_is_read_at_its_last_layer():
     assert clustering.layer_ == len(clustering.network_.layer_sizes_) - 1
 
 
-def test_the_paper_s_readout_is_the_network_s_own():
-    X, y = make_blobs(150, n_features=8, centers=3, random_state=0)
-    clustering = BootstrapClustering(3, network=SMALL, layer=-1, readout="pca", random_state=0).fit(X)
-    np.testing.assert_allclose(clustering.transform(X), clustering.network_.transform(X), atol=1e-12)
-    assert adjusted_rand_score(y, clustering.labels_) == 1.0
-
-
 def test_a_number_that_is_a_guess_is_called_one():
     X = np.random.default_rng(0).standard_normal((200, 6))
     with pytest.warns(GuessWarning, match=r"n_clusters='auto' found \d+ clusters, but this is a guess"):
@@ -195,12 +188,6 @@ def test_groups_of_copies_are_found(coarse):
     """With half of the rows as centres, every place of copies would be its own centre."""
     X, y = (coarse(part) for part in make_blobs(600, n_features=2, centers=4, cluster_std=0.8, random_state=3))
     assert adjusted_rand_score(y, BootstrapClustering(4, random_state=0).fit(X).labels_) > 0.95
-
-
-def test_groups_that_are_chance_are_called_so(rng):
-    noise = rng.normal(size=(1000, 20))
-    with pytest.warns(GuessWarning, match=r"the 10 clusters are hardly more than chance: .* 0\.\d\d .* pass another"):
-        BootstrapClustering(10, random_state=0).fit(noise)
 
 
 def test_noise_is_what_shares_least_and_none_by_default():

@@ -7,7 +7,6 @@ from polyfold.bootstrap._checkpoint import Checkpoint, Folders, stored_seed
 from polyfold.bootstrap._choose import choose_bottom
 from polyfold.bootstrap._cut import Cut, fit_cut
 from polyfold.bootstrap._draws import Draw, decaying_sizes
-from polyfold.bootstrap._early import Early, fit_early
 from polyfold.bootstrap._layers import check_layer, check_not_tiny, check_settings, layer_sizes, level_of
 from polyfold.bootstrap._matching import shared_centers
 from polyfold.bootstrap._membership import Membership, fit_membership
@@ -22,7 +21,6 @@ __all__ = [
     "Cut",
     "DenseBottom",
     "Draw",
-    "Early",
     "Folders",
     "Membership",
     "Network",
@@ -39,7 +37,6 @@ __all__ = [
     "find_number",
     "fingerprint",
     "fit_cut",
-    "fit_early",
     "fit_membership",
     "fit_network",
     "fit_output",

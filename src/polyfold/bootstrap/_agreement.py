@@ -33,8 +33,6 @@ PILOT_NETWORKS = 3
 SAME_LAYER, SAME_SHARE = 0.05, 0.1
 SHARES = (0.2, 0.5, 0.8)
 ABOVE = 0.5
-# Up to so many features each may be needed to tell groups apart: all of them are tried as well.
-FEW_FEATURES = 8
 
 
 def n_directions(n_groups: int) -> int:
@@ -48,7 +46,7 @@ def group(cut: Cut, codes: np.ndarray, n_groups: int, *, seed: int) -> np.ndarra
     places = n_places(codes.T)
     if places == 1:
         return np.zeros(codes.shape[1], dtype=np.int32)
-    coordinates = cut.transform(codes, n_components=n_directions(n_groups))
+    coordinates = cut.transform(codes)
     return KMeans(min(n_groups, places), n_init=RUNS, random_state=seed % 2**32).fit_predict(coordinates)
 
 
@@ -83,8 +81,7 @@ def choose_share(
     X = X[rows]
     sizes = decaying_sizes(max(1, n_places(X) // 2), decay, n_classes)
     d = X.shape[1]
-    candidates = (*SHARES[::2], *((1.0,) if d <= FEW_FEATURES else ()), ABOVE)
-    counts = {chosen_count(share, d): share for share in candidates}
+    counts = {chosen_count(share, d): share for share in SHARES}
     # One feature alone cannot tell groups apart that differ in two.
     shares = [share for count, share in counts.items() if count > 1]
     if len(shares) < 2 or len(rows) < 2 * PER_GROUP:

@@ -25,8 +25,8 @@ from polyfold.neighbors import list_recall
 
 # Points per clustering whose exact centre is found, to estimate the error of the approximate search.
 PROBES = 20
-# What is made when it is needed, or kept for the time of a fit.
-UNSTORED = ("_prepared", "_lists")
+# What is made when it is needed.
+UNSTORED = ("_prepared",)
 # Blocks of a stream are asked side by side, and prepare nothing twice.
 _PREPARING = threading.Lock()
 
@@ -68,25 +68,6 @@ class Network:
     def encode_layers(self, X: Any, *, n_jobs: int = 1) -> list[np.ndarray]:
         """Codes of new points in every layer: (V, n) each."""
         return self._encode_up_to(X, len(self.sizes) - 1, None, n_jobs)
-
-    def keep_lists(self, neighbors: np.ndarray | None) -> None:
-        """Keep what the bottom layer has found for the training rows until it is released."""
-        self._lists = neighbors
-
-    def release_lists(self) -> np.ndarray | None:
-        """Return the lists of the training rows that were kept, if any, and keep them no longer."""
-        return vars(self).pop("_lists", None)
-
-    def training_lists(self, *, n_jobs: int = 1) -> np.ndarray | None:
-        """Return the lists of the training rows, without themselves; None unless new rows are searched for alike.
-
-        They are those that were kept, which are released. A fit from a checkpoint may have kept none: they are then
-        found again.
-        """
-        kept, bottom = self.release_lists(), self.bottom
-        if not isinstance(bottom, DenseBottom) or not bottom.searches:
-            return None
-        return bottom.neighbors(bottom.X, own=True, n_jobs=n_jobs) if kept is None else kept
 
     def _encode_up_to(self, X: Any, layer: int, neighbors: np.ndarray | None, n_jobs: int) -> list[np.ndarray]:
         if neighbors is None:
@@ -251,7 +232,6 @@ def _fit_layer(
         return {"codes": network._assign_layer(network.codes[level - 1], level, n_jobs, what, checkpoint)}
     if neighbors is None:
         neighbors = bottom.neighbors(X, own=True, n_jobs=n_jobs, checkpoint=checkpoint)
-        network.keep_lists(neighbors)
     label, parts = f"{what}, clusterings", layer_parts(checkpoint, level)
     codes = _run(lambda d: bottom.assign(X, d, neighbors, own=True), draws, size, X.shape[0], n_jobs, label, parts)
     # Of networks with the same seed, the first speaks for all.

@@ -90,9 +90,7 @@ def fit_stacks(
                 value, error = reliability(np.array(shares))
                 if value >= RELIABLE:
                     break
-    joined = join(networks)
-    joined.keep_lists(neighbors)
-    return joined, value, error
+    return join(networks), value, error
 
 
 def reliability(shares: np.ndarray) -> tuple[float, float]:

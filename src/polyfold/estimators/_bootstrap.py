@@ -93,7 +93,7 @@ class MultilayerBootstrapNetwork(
         may see any of the layer below, as in the paper; at least 100 are advised.
     feature_fraction : float or "auto", default="auto"
         Share of the features, or of the clusterings below, that every clustering sees. "auto" takes that of 0.2, 0.5
-        and 0.8 of the features (and 1, of at most 8) with which three independent networks on a sample of the rows
+        and 0.8 of the features with which three independent networks on a sample of the rows
         find the same groups (`feature_fraction_scores_`), the smallest within 0.1 of the best, and half of the
         clusterings below.
     metric : {"auto", "euclidean", "cosine", "linear", "precomputed"}, default="auto"
@@ -215,7 +215,6 @@ class MultilayerBootstrapNetwork(
         """
         with using_threads(self.n_jobs):
             self._learn(X, checkpoint=checkpoint, places=True)
-        self.network_.release_lists()
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:

@@ -38,18 +38,17 @@ class Placing:
     level : int
         The layer that is read.
     read : callable
-        Of the (V, n) codes in that layer, and of the rows: arrays with a row for each.
+        Of the (V, n) codes in that layer: arrays with a row for each point.
     """
 
     network: Network
     level: int
-    read: Callable[[NDArray, Any], tuple[NDArray, ...]]
+    read: Callable[[NDArray], tuple[NDArray, ...]]
 
     def __call__(self, rows: Any) -> tuple[NDArray, ...]:
         """Return what is read of rows."""
         # On one thread: blocks are worked on side by side.
-        rows = suited(rows, self.network)
-        return self.read(self.network.encode(rows, self.level, n_jobs=1), rows)
+        return self.read(self.network.encode(suited(rows, self.network), self.level, n_jobs=1))
 
 
 def suited(rows: Any, network: Network | None) -> Any:
@@ -59,8 +58,8 @@ def suited(rows: Any, network: Network | None) -> Any:
     return rows.toarray() if sp.issparse(rows) else rows
 
 
-def read_output(output: Output, codes: NDArray, rows: Any) -> tuple[NDArray]:
-    """Coordinates of (V, n) codes, whatever their rows."""
+def read_output(output: Output, codes: NDArray) -> tuple[NDArray]:
+    """Coordinates of (V, n) codes."""
     return (output.transform(codes),)
 
 
@@ -156,15 +155,6 @@ def suitable_metric(X: Any) -> str:
     values = X.data if sp.issparse(X) else X
     dense = np.count_nonzero(values) > TEXT_DENSITY * X.shape[0] * X.shape[1]
     return "euclidean" if dense or (values.size and values.min() < 0) else "cosine"
-
-
-def rows_of_words(network: Any) -> Any:
-    """Return the rows a network learned from if their cosine says how near they are; None elsewhere."""
-    if network.metric_ != "cosine":
-        return None
-    rows = network.network_.bottom.X
-    values = rows.data if sp.issparse(rows) else rows
-    return None if values.size and values.min() < 0 else rows
 
 
 def output_dtype(rows: Any, given: Any) -> type[np.floating]:

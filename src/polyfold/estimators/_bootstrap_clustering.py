@@ -13,25 +13,21 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._running import LongFit, n_threads, phases, shows_progress, threaded, track, using_threads
-from polyfold._validation import check_choice, check_count, check_real, draw_seed, keeps_state_on_failure, outside
+from polyfold._validation import check_count, check_real, draw_seed, keeps_state_on_failure, outside
 from polyfold.bootstrap import (
     Cut,
-    Early,
     Membership,
-    Output,
     check_layer,
     deepest,
     find_number,
     fit_cut,
-    fit_early,
     fit_membership,
-    fit_output,
     layer_agreement,
     n_directions,
     sample_rows,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
-from polyfold.estimators._bootstrap_border import Placing, rows_of_words
+from polyfold.estimators._bootstrap_border import Placing
 from polyfold.estimators._bootstrap_neighbors import take_feature_names
 from polyfold.exceptions import DegenerateDataWarning, GuessWarning
 from polyfold.neighbors import n_places
@@ -39,9 +35,6 @@ from polyfold.sources import Source, as_source, by_blocks, is_stream
 
 # Rows on which k-means starts.
 START_ROWS = 5000
-# Agreement of two halves of a network up to which groups are hardly more than chance.
-CHANCE = 0.3
-READOUTS = ("cut", "pca")
 
 
 class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -66,10 +59,6 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         Layer that is read; 0 is the first one, -1 the last. "auto" takes the layer farthest from the data of those
         in which the halves of the network agree best (`layer_scores_`); the last one if the network is not made of
         stacks (its `n_clusterings` is a number).
-    readout : {"cut", "pca"}, default="cut"
-        Coordinates for k-means: directions of the random walk on the similarity, or the principal components of the
-        paper, which lose small groups. For text (metric "cosine"), the similarity of the "cut" is that of the network
-        and the cosine itself, half and half.
     noise : float, default=0
         Points whose mean similarity with their cluster is below this share of what is usual there (the median)
         are labelled -1. 0 labels none; 0.7 finds points strewn between blobs.
@@ -98,24 +87,11 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
     layer_scores_ : dict
         Agreement of the halves of the network in every layer; empty if the layer was given.
     network_ : MultilayerBootstrapNetwork
-    readout_ : Cut or Output
+    embedding_model_ : Cut
     kmeans_ : KMeans
     inertia_ : float
         Of the rows that the network learned from.
-    early_share_ : float
-        Share of rows whose neighbours are so much of one group that `predict` asks no further, estimated from the
-        training rows; 0 where all go through the network, as they do if its first layer searches exactly.
-    early_disagreement_ : float
-        Share of those that the whole network would label otherwise, at most (with 95 % confidence); 0 if there are
-        none.
     n_features_in_ : int
-
-    Notes
-    -----
-    Where the first layer uses lists of neighbours, `predict` looks at the training rows in the list of a point first.
-    If so many of them have one label that at most 1 in 2,000 such training rows has another, it is the answer, and so
-    is the label of a training row of which the point is a copy. `transform`, `labels_` and labels with `noise` take
-    the whole way.
 
     References
     ----------
@@ -139,7 +115,6 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         *,
         network: Any = None,
         layer: Any = "auto",
-        readout: str = "cut",
         noise: float = 0.0,
         n_init: int = 50,
         random_state: Any = None,
@@ -149,7 +124,6 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         self.n_clusters = n_clusters
         self.network = network
         self.layer = layer
-        self.readout = readout
         self.noise = noise
         self.n_init = n_init
         self.random_state = random_state
@@ -172,7 +146,6 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         """
         rng = check_random_state(self.random_state)
         check_count("n_init", self.n_init)
-        check_choice("readout", self.readout, READOUTS)
         check_real("noise", self.noise, minimum=0, maximum=1)
         check_layer(self.layer)
         if is_stream(X) and not isinstance(X, np.memmap):
@@ -194,11 +167,11 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
                 self.layer_ = self._choose_layer(seed)
                 codes, size = self._layer_codes(), self.network_.layer_sizes_[self.layer_]
                 directions = min(n_directions(self.n_clusters_), n)
-                self.readout_, Z = self._read_layer(codes, size, directions, seed)
+                self.embedding_model_ = fit_cut(codes, size, directions, seed=seed, n_jobs=n_threads())
+                Z = self.embedding_model_.transform(codes, n_jobs=n_threads())
                 self.embedding_ = Z.astype(self.network_.embedding_.dtype, copy=False)
             with phase("k-means"):
                 self._group(codes, size, rng)
-                self._learn_early()
             with phase("other rows"):
                 if others is not None:
                     placing = Placing(network.network_, self.layer_, self._reading())
@@ -211,17 +184,14 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         """Cluster of every point, -1 for noise: (n_samples,)."""
         check_is_fitted(self)
         with using_threads(self.n_jobs):
-            # Older files hold no rule for early answers.
-            if (early := getattr(self, "_early", None)) is not None:
-                return self._predict_early(early, self.network_._validate(X, reset=False))
-            return self._reading()(*self._codes_and_rows(X))[1]
+            return self._reading()(self._codes(X))[1]
 
     @by_blocks
     def transform(self, X: Any) -> NDArray:
         """Coordinates of points on which k-means works, (n_samples, n_coordinates)."""
         check_is_fitted(self)
         with using_threads(self.n_jobs):
-            return _coordinates(self.readout_, *self._codes_and_rows(X)).astype(self.embedding_.dtype, copy=False)
+            return self._reading()(self._codes(X))[0]
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray:
         """Fit, and return the coordinates of the training points."""
@@ -274,15 +244,6 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         if self.network_.n_clusterings != "auto" or self.n_clusters_ < 2:
             return len(network.sizes) - 1
         self.layer_scores_ = layer_agreement(network.codes, network.sizes, self.n_clusters_, seed=seed)
-        # A number that is left open has a warning of its own.
-        if (best := max(self.layer_scores_.values())) < CHANCE and not self.n_clusters_scores_:
-            warnings.warn(
-                f"the {self.n_clusters_} clusters are hardly more than chance: in no layer do halves of the network "
-                f"agree on them by more than {best:.2f} (adjusted Rand index, layer_scores_), less than {CHANCE}; pass "
-                "another n_clusters, or other features.",
-                GuessWarning,
-                stacklevel=outside(),
-            )
         return deepest(self.layer_scores_)
 
     def _group(self, codes: NDArray, size: int, rng: np.random.RandomState) -> None:
@@ -296,44 +257,17 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
             self.membership_ = fit_membership(codes, size, self.labels_, self.n_clusters_)
             self.labels_ = self.membership_.without_noise(codes, self.labels_, self.noise)
 
-    def _learn_early(self) -> None:
-        """Find out when the neighbours of a point tell its label."""
-        lists = self.network_.network_.training_lists(n_jobs=n_threads())
-        # What is noise, only the codes tell.
-        self._early = None if lists is None or self.noise else fit_early(lists, self.labels_)
-        self.early_share_ = 0.0 if self._early is None else self._early.share
-        self.early_disagreement_ = 0.0 if self._early is None else self._early.disagreement
-
-    def _predict_early(self, early: Early, rows: NDArray) -> NDArray:
-        """Labels of checked rows: what their neighbours tell, and of the others what the network does."""
-        network, jobs = self.network_.network_, n_threads(self.network_.n_jobs)
-        lists = network.bottom.neighbors(rows, own=False, n_jobs=jobs)
-        labels = early.label(network.bottom.X, rows, lists)
-        left = np.flatnonzero(labels < 0)
-        if len(left):
-            codes = network.encode(rows[left], self.layer_, neighbors=lists[left], n_jobs=jobs)
-            labels[left] = self._reading()(codes, rows[left])[1]
-        return labels
-
-    def _codes_and_rows(self, X: Any) -> tuple[NDArray, Any]:
-        rows = self.network_._validate(X, reset=False)
-        return self.network_._encode(rows, self.layer_), rows
-
-    def _read_layer(self, codes: NDArray, size: int, directions: int, seed: int) -> tuple[Cut | Output, NDArray]:
-        """Coordinates for k-means, and what makes them of codes."""
-        if self.readout == "pca":
-            output = fit_output(codes, size, directions, seed=seed)
-            return output, output.transform(codes)
-        rows = rows_of_words(self.network_)
-        cut = fit_cut(codes, size, directions, seed=seed, rows=rows, n_jobs=n_threads())
-        return cut, cut.transform(codes, rows, n_jobs=n_threads())
+    def _codes(self, X: Any) -> NDArray:
+        return self.network_._encode(self.network_._validate(X, reset=False), self.layer_)
 
     def _layer_codes(self) -> NDArray:
         return self.network_.network_.codes[self.layer_]
 
-    def _reading(self) -> Callable[[NDArray, Any], tuple[NDArray, NDArray]]:
-        """Return what makes coordinates and labels of codes and rows; it holds no more than that takes."""
-        return partial(_read_codes, self.readout_, self.kmeans_, self.membership_, self.noise, self.embedding_.dtype)
+    def _reading(self) -> Callable[[NDArray], tuple[NDArray, NDArray]]:
+        """Return what makes coordinates and labels of codes; it holds no more than that takes."""
+        return partial(
+            _read_codes, self.embedding_model_, self.kmeans_, self.membership_, self.noise, self.embedding_.dtype
+        )
 
     def _best_means(self, Z: NDArray, rng: np.random.RandomState) -> KMeans:
         """Best of `n_init` runs, side by side, with one thread each: more would change the last digits of sums."""
@@ -381,21 +315,10 @@ def _costs(n: int, most: int | None, *, chooses: bool) -> dict[str, float]:
     }
 
 
-def _coordinates(readout: Cut | Output, codes: NDArray, rows: Any) -> NDArray:
-    """Coordinates of (V, n) codes and their rows, which only a cut may ask for."""
-    return readout.transform(codes, rows) if isinstance(readout, Cut) else readout.transform(codes)
-
-
 def _read_codes(
-    readout: Cut | Output,
-    means: KMeans,
-    membership: Membership | None,
-    noise: float,
-    dtype: Any,
-    codes: NDArray,
-    rows: Any,
+    readout: Cut, means: KMeans, membership: Membership | None, noise: float, dtype: Any, codes: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """Coordinates and labels, -1 for noise, of (V, n) codes and their rows."""
-    Z = _coordinates(readout, codes, rows).astype(dtype, copy=False)
+    """Coordinates and labels, -1 for noise, of (V, n) codes."""
+    Z = readout.transform(codes, n_jobs=n_threads()).astype(dtype, copy=False)
     labels = means.predict(Z)
     return Z, labels if membership is None else membership.without_noise(codes, labels, noise)

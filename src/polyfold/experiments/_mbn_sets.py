@@ -11,7 +11,7 @@ from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.preprocessing import normalize
 
-from polyfold import BootstrapClustering, datasets
+from polyfold import datasets
 from polyfold.experiments._cells import Cells, Task, grid
 from polyfold.experiments._mbn_layers import BEST_OF
 from polyfold.experiments._mbn_paper import PAPER, draw_digits, fitted, network
@@ -117,8 +117,7 @@ def clustering(
         shape |= {"first_layer": 8000} if set == MNIST_FULL and X.shape[0] > 16000 else {}
         metric = "cosine" if is_text else "euclidean"
         inner = network(n, n, **shape, clusterings=clusterings, metric=metric, seed=seed)
-        model = BootstrapClustering(n, network=inner, layer=-1, readout="pca", n_init=runs, random_state=seed)
-        labels = fitted(model, X).labels_
+        labels = KMeans(n, n_init=runs, random_state=seed).fit(fitted(inner, X).embedding_).labels_
     else:
         Z = normalize(X) if is_text else X.astype(np.float64)
         Z = Z if method == K_MEANS else _reduced(Z, is_text, white=method == WHITE)
