@@ -83,13 +83,11 @@ def one_row(data: Path) -> dict[str, Any]:
         _, first = timed(lambda network=network: network.transform(X[60000:60001]))
         ones = [timed(lambda i=i, network=network: network.transform(X[i : i + 1]))[1] for i in range(60001, 60051)]
         _, batch = timed(lambda network=network: network.transform(X[60000:62000]))
-        prepared = network.network_._prepare()
         figures[f"V={count}"] = {
             "first_row": first,
             "one_row": {clock: float(np.median([t[clock] for t in ones])) for clock in first},
             "rows_2000": batch,
-            "prepared_mb": sum(index.nbytes for stacks in prepared._layers.values() for index in stacks) / 1e6,
-            "codes_mb": sum(codes.nbytes for codes in network.network_.codes) / 1e6,
+            "codes_mb": sum(codes.nbytes for codes in network.encoder_.codes) / 1e6,
         }
     return figures
 

@@ -31,7 +31,6 @@ SECTIONS = {
     "polyfold.report": ("Pictures and pages", "They need `pip install 'polyfold[plot]'`."),
     "polyfold.datasets": ("Data sets", "Loaders from a data folder, and generators."),
     "polyfold.experiments": ("The papers", "Every table and figure, run and set beside the printed numbers."),
-    "polyfold.bootstrap": ("Inside a bootstrap network", "Its parts as functions, for work on the method itself."),
     "polyfold.exceptions": ("Errors and warnings", "What can be caught or silenced by name."),
 }
 # Those that ``import polyfold as pf`` reaches.

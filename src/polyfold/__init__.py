@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyfold import baselines, bootstrap, datasets, experiments, kernels, metrics, networks, report, sources
+    from polyfold import baselines, datasets, experiments, kernels, metrics, networks, report, sources
     from polyfold._running import show_progress
     from polyfold.ensembles import Compressed, ModularClassifier, ModularNeighbors, select_diversity
     from polyfold.estimators import (
@@ -42,7 +42,7 @@ _HOME = {
     "show_progress": "_running",
     "to_onnx": "export",
 }
-_PACKAGES = ("baselines", "bootstrap", "datasets", "experiments", "kernels", "metrics", "networks", "report", "sources")
+_PACKAGES = ("baselines", "datasets", "experiments", "kernels", "metrics", "networks", "report", "sources")
 
 __all__ = [
     "BootstrapClustering",
@@ -57,7 +57,6 @@ __all__ = [
     "MultilayerBootstrapNetwork",
     "NonRedundantEmbedding",
     "baselines",
-    "bootstrap",
     "datasets",
     "experiments",
     "kernels",

@@ -1,116 +1,104 @@
 import numpy as np
 import pytest
 
-from polyfold.bootstrap import Checkpoint, choose_bottom, fit_network, stored_seed
+from polyfold.bootstrap import Checkpoint, CodeSearch, fit_encoder, make_first_layer, stored_seed
+from polyfold.bootstrap._candidate_search import CandidateSearch
 from polyfold.bootstrap._checkpoint import layer_parts
-from polyfold.bootstrap._shared import SharedCodes
-from polyfold.neighbors import PrincipalIndex
+from polyfold.bootstrap._dense_search import DenseSearch, PrincipalBound
 
-OPTIONS = {"n_clusterings": 12, "feature_fraction": 0.5, "reconstruction": 0.0, "seed": 5}
-
-
-def bottom_of(X):
-    return choose_bottom(X, metric="euclidean", neighbors=3, n_centers=40, reconstruction=0.0, seed=5)
+SEEDS = np.random.SeedSequence(5)
+X = np.random.default_rng(0).standard_normal((120, 6))
 
 
-def test_a_checkpoint_is_taken_up_to_the_same_result(tmp_path, monkeypatch):
-    X = np.random.default_rng(0).standard_normal((120, 6))
-    sizes = [40, 20, 8]
-    whole = fit_network(X, bottom_of(X), sizes, **OPTIONS)
-    folder = Checkpoint(tmp_path, {}, seed=5)
-    fit_network(X, bottom_of(X), sizes[:2], checkpoint=folder, **OPTIONS)
-    fresh = bottom_of(X)
-    monkeypatch.setattr(fresh, "assign", None)  # the first layer must not be computed again
-    resumed = fit_network(X, fresh, sizes, checkpoint=Checkpoint(tmp_path, {}, seed=5), **OPTIONS)
-    for a, b in zip(whole.codes, resumed.codes, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert resumed.disagreement == whole.disagreement
-    names = ["layer-00.npz", "layer-01.npz", "layer-02.npz", "state.json"]
-    assert sorted(p.name for p in tmp_path.iterdir()) == names
+def fit(sizes, folder=None, neighbors="exact", n_jobs=1):
+    checkpoint = None if folder is None else Checkpoint(folder, {}, seed=5)
+    options = {"n_centers": 40, "reconstruction": 0.0, "seeds": SEEDS}
+    first = make_first_layer(X, metric="euclidean", neighbors=neighbors, **options)
+    rows = first.prepare(X, n_jobs=n_jobs, checkpoint=checkpoint)
+    options = {"n_clusterings": 12, "feature_fraction": 0.5, "seeds": SEEDS, "n_jobs": n_jobs, "checkpoint": checkpoint}
+    return fit_encoder(rows, first, sizes, **options)
 
 
-def interrupted_after(calls, bottom, monkeypatch):
-    """Let the bottom layer be interrupted after so many clusterings; returns how many it was asked for."""
-    asked, assign = [], type(bottom).assign
+def stop_after(calls, search, monkeypatch):
+    """Interrupt a search at a call; return the list of its calls."""
+    asked, assign = [], search.assign
 
-    def counted(self, *args, **options):
+    def counted(self, *args):
         if len(asked) == calls:
             raise KeyboardInterrupt
         asked.append(1)
-        return assign(self, *args, **options)
+        return assign(self, *args)
 
-    monkeypatch.setattr(type(bottom), "assign", counted)
+    monkeypatch.setattr(search, "assign", counted)
     return asked
 
 
+def assert_same(resumed, whole, folder):
+    for a, b in zip(whole.codes, resumed.codes, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert (resumed.assignment_error, resumed.neighbor_recall) == (whole.assignment_error, whole.neighbor_recall)
+    names = [f"layer-{level:02d}.npz" for level in range(len(whole.sizes))]
+    assert sorted(p.name for p in folder.iterdir() if "neighbors" not in p.name) == [*names, "state.json"]
+    assert not list(folder.glob(".*")), "nothing half-written"
+
+
+def test_finished_layers_are_read_and_the_result_is_the_same(tmp_path, monkeypatch):
+    whole = fit([40, 20, 8], neighbors=3)
+    fit([40, 20], tmp_path, neighbors=3)
+    monkeypatch.setattr(CandidateSearch, "assign", None)  # the first layer must not be computed again
+    assert_same(fit([40, 20, 8], tmp_path, neighbors=3), whole, tmp_path)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_layer_is_taken_up_where_it_was_left_and_again(tmp_path, monkeypatch, n_jobs):
-    X = np.random.default_rng(0).standard_normal((120, 6))
-    whole = fit_network(X, bottom_of(X), [40, 8], **OPTIONS)
+def test_a_layer_filled_by_clusterings_is_continued(tmp_path, monkeypatch, n_jobs):
+    whole = fit([40, 8])
     monkeypatch.setattr("polyfold.bootstrap._checkpoint.EVERY", 0.0)
     for _ in range(2):
         with monkeypatch.context() as patch:
-            asked = interrupted_after(5, bottom_of(X), patch)
+            stop_after(5, DenseSearch, patch)
             with pytest.raises(KeyboardInterrupt):
-                fit_network(
-                    X, bottom_of(X), [40, 8], checkpoint=Checkpoint(tmp_path, {}, seed=5), n_jobs=n_jobs, **OPTIONS
-                )
-        assert len(asked) == 5
-        assert not list(tmp_path.glob(".*")), "nothing half-written"
+                fit([40, 8], tmp_path, n_jobs=n_jobs)
     with monkeypatch.context() as patch:
-        asked = interrupted_after(100, bottom_of(X), patch)
-        resumed = fit_network(X, bottom_of(X), [40, 8], checkpoint=Checkpoint(tmp_path, {}, seed=5), **OPTIONS)
-    # What had been begun in the other thread is done again.
-    assert len(asked) <= OPTIONS["n_clusterings"] - 2 * (5 - (n_jobs - 1) * 2)
-    for a, b in zip(whole.codes, resumed.codes, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert (resumed.disagreement, resumed.recall) == (whole.disagreement, whole.recall)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["layer-00.npz", "layer-01.npz", "state.json"]
+        asked = stop_after(100, DenseSearch, patch)
+        resumed = fit([40, 8], tmp_path)
+    # What the other thread had begun is done again.
+    assert len(asked) <= 12 - 2 * (5 - (n_jobs - 1) * 2)
+    assert_same(resumed, whole, tmp_path)
 
 
-def test_a_layer_that_is_filled_by_samples_is_taken_up_as_well(tmp_path, monkeypatch):
-    X = np.random.default_rng(0).standard_normal((120, 6))
-    monkeypatch.setattr("polyfold.bootstrap._network.prefers_shared", lambda *sizes: True)
-    monkeypatch.setattr("polyfold.bootstrap._shared.BLOCK", 50)
-    whole = fit_network(X, bottom_of(X), [40, 8], **OPTIONS)
+def test_a_layer_filled_by_rows_is_continued(tmp_path, monkeypatch):
+    monkeypatch.setattr("polyfold.bootstrap._first_layer.BLOCK", 50)
+    whole = fit([40, 8])
     monkeypatch.setattr("polyfold.bootstrap._checkpoint.EVERY", 0.0)
-    match, widths = SharedCodes.match, []
-
-    def stopping(self, codes):
-        widths.append(codes.shape[1])
-        if len(widths) in (2, 4):
-            raise KeyboardInterrupt
-        return match(self, codes)
-
-    monkeypatch.setattr(SharedCodes, "match", stopping)
-    for _ in range(2):
+    with monkeypatch.context() as patch:
+        stop_after(2, CodeSearch, patch)
         with pytest.raises(KeyboardInterrupt):
-            fit_network(X, bottom_of(X), [40, 8], checkpoint=Checkpoint(tmp_path, {}, seed=5), **OPTIONS)
-    resumed = fit_network(X, bottom_of(X), [40, 8], checkpoint=Checkpoint(tmp_path, {}, seed=5), **OPTIONS)
-    assert widths == [50, 50, 50, 20, 20]
-    np.testing.assert_array_equal(resumed.codes[1], whole.codes[1])
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["layer-00.npz", "layer-01.npz", "state.json"]
+            fit([40, 8], tmp_path)
+    with monkeypatch.context() as patch:
+        asked = stop_after(100, CodeSearch, patch)
+        resumed = fit([40, 8], tmp_path)
+    assert len(asked) == 1
+    assert_same(resumed, whole, tmp_path)
 
 
-def test_lists_of_neighbours_are_kept_as_well(tmp_path, monkeypatch):
-    X = np.random.default_rng(0).standard_normal((120, 6))
+def test_neighbour_lists_are_continued(tmp_path, monkeypatch):
+    whole = fit([40, 8], neighbors=3)
     monkeypatch.setattr("polyfold.bootstrap._checkpoint.EVERY", 0.0)
-    monkeypatch.setattr("polyfold.neighbors._principal.BLOCK_ENTRIES", 120 * 50)
-    whole = bottom_of(X).neighbors(X, own=True, n_jobs=1)
-    nearest, asked = PrincipalIndex.nearest, []
+    monkeypatch.setattr("polyfold.bootstrap._candidate_search.BLOCK", 50)
+    coordinates, asked = PrincipalBound.coordinates, []
 
-    def stopping(self, *args, **options):
-        asked.append(options["own"])
-        if len(asked) == 2:
+    def stopping(self, rows):
+        asked.append(len(rows))
+        if len(asked) == 5:
             raise KeyboardInterrupt
-        return nearest(self, *args, **options)
+        return coordinates(self, rows)
 
-    monkeypatch.setattr(PrincipalIndex, "nearest", stopping)
+    monkeypatch.setattr(PrincipalBound, "coordinates", stopping)
     with pytest.raises(KeyboardInterrupt):
-        bottom_of(X).neighbors(X, own=True, n_jobs=1, checkpoint=Checkpoint(tmp_path, {}, seed=5))
-    again = bottom_of(X).neighbors(X, own=True, n_jobs=1, checkpoint=Checkpoint(tmp_path, {}, seed=5))
-    np.testing.assert_array_equal(again, whole)
-    assert asked == [0, 50, 50, 100]
+        fit([40, 8], tmp_path, neighbors=3)
+    assert_same(fit([40, 8], tmp_path, neighbors=3), whole, tmp_path)
+    assert asked[:5] == [50, 50, 20, 50, 50]  # three blocks of the index, then the first and the second of the rows
+    assert asked[5:10] == [50, 50, 20, 50, 20]
 
 
 def test_parts_are_written_now_and_then_only(tmp_path, monkeypatch):

@@ -102,17 +102,17 @@ class Checkpoint:
 
 
 class Folders:
-    """Checkpoints of the stacks of one fit, in folders of one folder, with the seed of the first; or of one network."""
+    """Checkpoints of the replicates of one fit, in folders of one folder."""
 
     def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], seed: int):
         self.path, self.settings, self.seed = Path(path), settings, seed
         self.first = Checkpoint(path, settings, seed=seed)
 
-    def __call__(self, stack: int | None) -> Checkpoint:
-        """Return that of a stack, given by its number; None for that of a network without stacks."""
-        if stack is None:
+    def __call__(self, replicate: int | None) -> Checkpoint:
+        """Return that of a replicate, given by its number; None for that of a network without replicates."""
+        if replicate is None:
             return self.first
-        return Checkpoint(self.path / f"stack-{stack}", self.settings, seed=self.seed)
+        return Checkpoint(self.path / f"replicate-{replicate}", self.settings, seed=self.seed)
 
 
 def stored_seed(folder: str | os.PathLike[str]) -> int | None:
@@ -170,9 +170,9 @@ class Parts:
             self._kept, self._last = done, time.monotonic()
 
 
-def layer_parts(checkpoint: Checkpoint | None, layer: int, order: str = "") -> Parts | None:
-    """Parts of a layer's codes, in an order of filling them, where there is a checkpoint."""
-    return None if checkpoint is None else Parts(checkpoint, _name(layer) + order)
+def layer_parts(checkpoint: Checkpoint, layer: int) -> Parts:
+    """Parts of a layer's codes."""
+    return Parts(checkpoint, _name(layer))
 
 
 def _name(layer: int) -> str:

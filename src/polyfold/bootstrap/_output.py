@@ -16,9 +16,9 @@ import scipy.linalg
 from numba import njit
 
 from polyfold._running import threaded
-from polyfold.bootstrap._matching import shared_centers, two_bytes
+from polyfold.bootstrap._code_search import shared_centers, two_bytes
 
-DENSE_POINTS = 1500
+DENSE_ROWS = 1500
 OVERSAMPLING = 10
 POWER_STEPS = 6
 # Points, and clusterings, that a thread takes at a time.
@@ -61,7 +61,7 @@ def fit_output(codes: np.ndarray, n_centers: int, n_components: int, *, seed: in
     O(n V p) time per power step, O((n + V k) p) memory; up to 1500 points O(n³) and O(n²).
     """
     n_clusterings, n = codes.shape
-    if n <= DENSE_POINTS:
+    if n <= DENSE_ROWS:
         left, values = _dense_left(codes, n_components)
     else:
         left, values = _randomized_left(codes, n_centers, n_components, seed, n_jobs)

@@ -12,85 +12,82 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from polyfold._linalg import n_distinct
 from polyfold._running import LongFit, n_threads, phases, shows_progress, threaded, track, using_threads
 from polyfold._validation import check_count, check_real, draw_seed, keeps_state_on_failure, outside
-from polyfold.bootstrap import (
-    Cut,
+from polyfold.bootstrap import check_layer, child_stream, sample_rows, stream_seed
+from polyfold.clustering import (
     Membership,
-    check_layer,
-    deepest,
-    find_number,
-    fit_cut,
+    SpectralReadout,
+    estimate_number,
     fit_membership,
-    layer_agreement,
-    n_directions,
-    sample_rows,
+    fit_spectral_readout,
+    layer_stability,
+    select_layer,
 )
-from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
-from polyfold.estimators._bootstrap_border import Placing
-from polyfold.estimators._bootstrap_neighbors import take_feature_names
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network, take_feature_names
+from polyfold.estimators._bootstrap_rows import RowReader
 from polyfold.exceptions import DegenerateDataWarning, GuessWarning
-from polyfold.neighbors import n_places
 from polyfold.sources import Source, as_source, by_blocks, is_stream
 
-# Rows on which k-means starts.
+# Rows on which k-means starts; the best run continues with all rows.
 START_ROWS = 5000
 
 
 class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
-    r"""Find groups of any shape: a bootstrap network makes them compact, k-means reads them.
+    r"""Find clusters of any shape by spectral clustering of a bootstrap network's similarity.
 
-    The network says how similar two points are; the leading directions z of that similarity, rows of norm one, are
-    near one point for each group, and k-means minimises
+    The leading eigenvectors z of the normalised similarity of a layer, as rows of norm one, lie near one point for each
+    cluster, and k-means minimises
 
     .. math:: \sum_i \min_j \| z(x_i) - m_j \|^2
 
-    over the means m. Which layer is read is decided without labels by what two independent halves of the network agree
-    on, and how many groups there are by how many the random walk on its neighbour graph hardly leaves.
+    over the means m. The layer is selected without labels by its stability, and the number of clusters, if it is not
+    given, by the eigengap of the random walk on the network's neighbour graph.
 
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        "auto" takes the number with the highest score (`n_clusters_scores_`) of those up to 60, and warns when it is
-        a guess.
+        "auto" takes the number up to 60 with the highest score (`n_clusters_scores_`), and warns if it is a guess.
     network : MultilayerBootstrapNetwork, optional
-        The network to fit, with its own parameters. By default one whose parameters are chosen from the data.
+        The network to fit, with its own parameters. By default one whose parameters are selected from the data.
     layer : int or "auto", default="auto"
-        Layer that is read; 0 is the first one, -1 the last. "auto" takes the layer farthest from the data of those
-        in which the halves of the network agree best (`layer_scores_`); the last one if the network is not made of
-        stacks (its `n_clusterings` is a number).
+        Layer whose similarity is clustered; 0 is the first one, -1 the last. "auto" takes the layer farthest from the
+        data among the most stable ones (`layer_scores_`), or the last one if the network has no replicates (its
+        `n_clusterings` is a number).
     noise : float, default=0
-        Points whose mean similarity with their cluster is below this share of what is usual there (the median)
-        are labelled -1. 0 labels none; 0.7 finds points strewn between blobs.
+        Points whose mean similarity with their cluster is below this fraction of the median there are labelled -1.
+        0 labels none; 0.7 finds points scattered between blobs.
     n_init : int, default=50
-        Runs of k-means, side by side, of which the one with the smallest objective is kept; on more than 5,000 rows
-        they start on a sample, and the best goes on with all.
+        Runs of k-means, of which the one with the smallest objective is kept. With more than 5,000 rows they run on a
+        sample, and the best one continues with all rows.
     random_state : int, RandomState or None, default=None
-        Of k-means, and of a network that has none of its own.
+        Seed of k-means, and of a network that has none of its own.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
-        worker of joblib or Dask. The result does not depend on it.
+        joblib or Dask worker. The result does not depend on it.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows one progress bar for the whole fit.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
     n_clusters_ : int
-        Clusters found: fewer than asked for where there are fewer different points.
+        Clusters found: fewer than asked for if there are fewer distinct points.
     n_clusters_scores_ : dict
-        For every number tried, its score, and the share of forty samples of the points in which it is the highest;
-        empty if the number was given. The score is the logarithm of how much sooner a random walk between neighbours
-        leaves the parts of a group than the groups, times the root of the bits that the number says.
+        For every number tried, its score and the fraction of forty samples of the points in which it is the highest;
+        empty if the number was given. The score is the eigengap of the random walk between neighbours, on a logarithmic
+        scale, times the root of log₂ of the number.
     layer_ : int
-        The layer that is read.
+        The layer whose similarity is clustered.
     layer_scores_ : dict
-        Agreement of the halves of the network in every layer; empty if the layer was given.
+        Stability of every layer: adjusted Rand index between two halves of the replicates; empty if the layer was
+        given.
     network_ : MultilayerBootstrapNetwork
-    embedding_model_ : Cut
+    embedding_model_ : SpectralReadout
     kmeans_ : KMeans
     inertia_ : float
-        Of the rows that the network learned from.
+        Objective of k-means on the rows that the network learned from.
     n_features_in_ : int
 
     References
@@ -138,8 +135,8 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         Parameters
         ----------
         X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
-            A stream is any container of :func:`polyfold.sources.as_source`: files, blocks, Dask. Of more rows than
-            the network's `max_samples`, a sample is clustered, and the others follow as new points do.
+            A stream is any container of :func:`polyfold.sources.as_source`: files, blocks, Dask. If there are more
+            rows than the network's `max_samples`, a sample is clustered, and the others are predicted.
         y : ignored
         **options : dict
             Passed on to the network's ``fit``, such as ``checkpoint``.
@@ -157,25 +154,31 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
             phase = phases(_costs(n, network.max_samples, chooses=wanted is None))
             with phase("network"):
                 self.network_ = network
-                others = network._learn(X, **options)
+                subsample = network._learn(X, **options)
             n = len(network.embedding_)
-            seed = draw_seed(rng)
+            seeds = np.random.SeedSequence(draw_seed(rng))
             self.n_clusters_scores_: dict[int, tuple[float, float]] = {}
             with phase("number"):
-                self.n_clusters_ = wanted or self._choose_number(seed)
+                self.n_clusters_ = wanted or self._estimate_number(seeds)
             with phase("directions"):
-                self.layer_ = self._choose_layer(seed)
-                codes, size = self._layer_codes(), self.network_.layer_sizes_[self.layer_]
-                directions = min(n_directions(self.n_clusters_), n)
-                self.embedding_model_ = fit_cut(codes, size, directions, seed=seed, n_jobs=n_threads())
+                self.layer_ = self._select_layer(seeds)
+                codes, size = network.encoder_.codes[self.layer_], network.layer_sizes_[self.layer_]
+                self.embedding_model_ = fit_spectral_readout(
+                    codes,
+                    size,
+                    min(self.n_clusters_, n),
+                    seed=stream_seed(child_stream(seeds, "readout")),
+                    n_jobs=n_threads(),
+                )
                 Z = self.embedding_model_.transform(codes, n_jobs=n_threads())
                 self.embedding_ = Z.astype(self.network_.embedding_.dtype, copy=False)
             with phase("k-means"):
-                self._group(codes, size, rng)
+                self._cluster(codes, size, rng)
             with phase("other rows"):
-                if others is not None:
-                    placing = Placing(network.network_, self.layer_, self._reading())
-                    self.embedding_, self.labels_ = others.place(placing, (self.embedding_, self.labels_))
+                if subsample is not None:
+                    reader = RowReader(network.encoder_, self.layer_, self._read())
+                    known = self.embedding_, self.labels_
+                    self.embedding_, self.labels_ = subsample.transform_rest(reader, known)
         take_feature_names(self, self.network_)
         return self
 
@@ -184,14 +187,14 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         """Cluster of every point, -1 for noise: (n_samples,)."""
         check_is_fitted(self)
         with using_threads(self.n_jobs):
-            return self._reading()(self._codes(X))[1]
+            return self._read()(self._codes(X))[1]
 
     @by_blocks
     def transform(self, X: Any) -> NDArray:
         """Coordinates of points on which k-means works, (n_samples, n_coordinates)."""
         check_is_fitted(self)
         with using_threads(self.n_jobs):
-            return self._reading()(self._codes(X))[0]
+            return self._read()(self._codes(X))[0]
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray:
         """Fit, and return the coordinates of the training points."""
@@ -212,45 +215,45 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _network(self, n_rows: int, wanted: int | None, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
         if self.network is not None:
-            return own_network(self.network, rng)
-        # Where the number is not known, layers of all widths are needed.
+            return clone_network(self.network, rng)
+        # If the number is not known, layers of all widths are needed.
         classes = min(wanted or 2, max(1, n_rows // 2))
         options = {"random_state": draw_seed(rng), "n_jobs": self.n_jobs}
         return MultilayerBootstrapNetwork(max(1, min(classes, n_rows - 1)), n_classes=classes, **options)
 
-    def _choose_number(self, seed: int) -> int:
-        network = self.network_.network_
+    def _estimate_number(self, seeds: np.random.SeedSequence) -> int:
+        encoder = self.network_.encoder_
         if not self.network_.explained_variance_.any():
             return 1
-        found = find_number(network.codes, network.sizes, seed=seed)
-        self.n_clusters_scores_ = found.scores
-        doubt = found.doubt or (
+        estimate = estimate_number(encoder.codes, encoder.sizes, seeds=seeds)
+        self.n_clusters_scores_ = estimate.scores
+        doubt = estimate.doubt or (
             "a few columns of X hold nearly all of its variance" if self.network_._is_uneven else ""
         )
         if doubt:
             warnings.warn(
-                f"n_clusters='auto' found {found.number} clusters, but this is a guess: {doubt}; look at "
+                f"n_clusters='auto' found {estimate.number} clusters, but this is a guess: {doubt}; look at "
                 "n_clusters_scores_, or pass the number that you need.",
                 GuessWarning,
                 stacklevel=outside(),
             )
-        return found.number
+        return estimate.number
 
-    def _choose_layer(self, seed: int) -> int:
-        network = self.network_.network_
+    def _select_layer(self, seeds: np.random.SeedSequence) -> int:
+        encoder = self.network_.encoder_
         self.layer_scores_: dict[int, float] = {}
         if self.layer != "auto":
             return self.network_._level(self.layer)
-        if self.network_.n_clusterings != "auto" or self.n_clusters_ < 2:
-            return len(network.sizes) - 1
-        self.layer_scores_ = layer_agreement(network.codes, network.sizes, self.n_clusters_, seed=seed)
-        return deepest(self.layer_scores_)
+        if encoder.n_replicates < 2 or self.n_clusters_ < 2:
+            return len(encoder.sizes) - 1
+        self.layer_scores_ = layer_stability(encoder.codes, encoder.sizes, self.n_clusters_, seeds=seeds)
+        return select_layer(self.layer_scores_)
 
-    def _group(self, codes: NDArray, size: int, rng: np.random.RandomState) -> None:
-        """Cluster the coordinates, and set apart what is noise."""
+    def _cluster(self, codes: NDArray, size: int, rng: np.random.RandomState) -> None:
+        """Cluster the coordinates, and label noise."""
         self.kmeans_ = self._best_means(self.embedding_, rng)
         self.n_clusters_ = self.kmeans_.n_clusters
-        # Not the labels of k-means itself: where means coincide, `predict` would number groups otherwise.
+        # Not the labels of k-means itself: if means coincide, `predict` would number clusters differently.
         self.labels_, self.inertia_ = self.kmeans_.predict(self.embedding_), self.kmeans_.inertia_
         self.membership_: Membership | None = None
         if self.noise:
@@ -260,23 +263,20 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
     def _codes(self, X: Any) -> NDArray:
         return self.network_._encode(self.network_._validate(X, reset=False), self.layer_)
 
-    def _layer_codes(self) -> NDArray:
-        return self.network_.network_.codes[self.layer_]
-
-    def _reading(self) -> Callable[[NDArray], tuple[NDArray, NDArray]]:
-        """Return what makes coordinates and labels of codes; it holds no more than that takes."""
+    def _read(self) -> Callable[[NDArray], tuple[NDArray, NDArray]]:
+        """Return a function from codes to coordinates and labels, which holds no more than it needs."""
         return partial(
             _read_codes, self.embedding_model_, self.kmeans_, self.membership_, self.noise, self.embedding_.dtype
         )
 
     def _best_means(self, Z: NDArray, rng: np.random.RandomState) -> KMeans:
-        """Best of `n_init` runs, side by side, with one thread each: more would change the last digits of sums."""
-        rows = sample_rows(len(Z), START_ROWS, draw_seed(rng))
-        count = min(self.n_clusters_, n_places(Z[rows]))
+        """Best of `n_init` runs, with one thread each: more would change the last digits of sums."""
+        rows = sample_rows(len(Z), START_ROWS, np.random.SeedSequence(draw_seed(rng)))
+        count = min(self.n_clusters_, n_distinct(Z[rows]))
         if count < self.n_clusters_:
             warnings.warn(
-                f"n_clusters is {self.n_clusters_}, but X has only {count} different points to group, by their codes: "
-                f"as many clusters were found. Pass a smaller number.",
+                f"n_clusters is {self.n_clusters_}, but X has only {count} distinct points by their codes, so only "
+                f"{count} clusters were found. Pass a smaller number.",
                 DegenerateDataWarning,
                 stacklevel=outside(),
             )
@@ -316,7 +316,7 @@ def _costs(n: int, most: int | None, *, chooses: bool) -> dict[str, float]:
 
 
 def _read_codes(
-    readout: Cut, means: KMeans, membership: Membership | None, noise: float, dtype: Any, codes: NDArray
+    readout: SpectralReadout, means: KMeans, membership: Membership | None, noise: float, dtype: Any, codes: NDArray
 ) -> tuple[NDArray, NDArray]:
     """Coordinates and labels, -1 for noise, of (V, n) codes."""
     Z = readout.transform(codes, n_jobs=n_threads()).astype(dtype, copy=False)

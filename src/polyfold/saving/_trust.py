@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 
 LAYERS = (
-    *("neighbors", "bootstrap", "kernels", "spectra", "modular", "nonredundant", "training"),
+    *("neighbors", "bootstrap", "kernels", "spectra", "modular", "nonredundant", "clustering", "training"),
     *("estimators", "baselines", "networks", "ensembles"),
 )
 # Modules with classes whose constructors look into folders.

@@ -1,56 +1,42 @@
-"""Nearest points by shared codes, without the matrix of all pairs.
+"""Nearest training rows by shared codes, without the matrix of all pairs.
 
-The similarity of two points is the number of clusterings, in the layers that rank, in which their codes agree. Those
-that agree equally often are told apart by the agreements in all layers, then by their number.
+The similarity of two rows is the number of clusterings, in the ranking layers, in which their codes agree. Ties are
+broken by the agreements in all layers, then by the index. Both counts are one integer, base · (agreements in the
+ranking layers) + (agreements in all layers), so that counting and selecting happen once.
 
-Both are one whole number, base · (agreements that rank) + (agreements in all layers), so that counting and choosing
-happen once. A layer adds to the scores of a tile of points in one of two ways, as in `_matching`: *lists* of the
-points that carry each code, where codes are many and lists short; or *lanes*, all points side by side in vector
-registers, where codes are few.
-
-Where counting all pairs would take long, only the layers of many codes are counted (each point then meets few others);
-the best of these *candidates* are compared in full, and in turn give their own neighbours as candidates.
+As in `_code_search`, codes of one byte are compared with those of all training rows, side by side in vector registers,
+and larger ones are looked up in an inverted index. Up to 5·10⁷ pairs of rows are all counted. Beyond, the layers of
+large codes alone give *candidates*, which are compared in full, and so are the neighbours of these candidates.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
+from polyfold._policy import EXACT_PAIRS, N_NEIGHBORS
 from polyfold._running import threaded
-from polyfold.bootstrap._matching import LANES, TILE_BYTES, code_dtype
+from polyfold.bootstrap._code_search import BYTE
 
-# Nanoseconds to reach a list, of every agreement on it, and of a comparison in vector registers; ratios matter.
-LIST_START, LIST_COST = 30.0, 2.0
-LANE_COST = {1: 0.05, 2: 0.09, 4: 0.18}
-# Points that a thread takes at a time.
-BLOCK = 1024
-# Seconds of counting on one core up to which all pairs are counted.
-EXACT_SECONDS = 5.0
-# Candidates per neighbour asked for, and at least; the share of the exact cost that finding them may have.
-CANDIDATES_EACH = 3
-FEWEST_CANDIDATES = 60
-SCREEN_SHARE = 0.2
-# How often neighbours of neighbours become candidates, and how many of whom.
-ROUNDS = 2
-FRIENDS = 15
-# Comparisons of 8 bits count that far.
+# Rows that a thread takes at a time, bytes of a table of scores, and training rows compared at a time.
+BLOCK, TILE_BYTES, LANES = 1024, 2**20, 256
+# Comparisons that a byte can count.
 BYTE_ROWS = 252
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """How agreements become one number.
+    """How agreements become one integer.
 
     Attributes
     ----------
     weights : (L,) int64
         What an agreement in each layer adds.
     base : int
-        What an agreement in a layer that ranks adds on top; 0 where all layers rank, and nothing is left to ties.
+        What an agreement in a ranking layer adds on top; 0 if all layers rank.
     most : int
-        Agreements in the layers that rank when two points share all codes.
+        Agreements in the ranking layers if two rows share all codes.
     """
 
     weights: np.ndarray
@@ -59,7 +45,7 @@ class Ranking:
 
     @classmethod
     def of(cls, n_clusterings: Sequence[int], layers: Sequence[int]) -> "Ranking":
-        """Rank by some of the layers, of which each has so many clusterings."""
+        """Rank by some of the layers, given the number of clusterings of each."""
         weights = np.ones(len(n_clusterings), dtype=np.int64)
         most = int(sum(n_clusterings[layer] for layer in layers))
         if len(layers) == len(n_clusterings):
@@ -75,7 +61,7 @@ class Ranking:
         return np.uint32 if largest < 2**32 else np.uint64
 
     def agreements(self, scores: np.ndarray) -> np.ndarray:
-        """Agreements in the layers that rank."""
+        """Agreements in the ranking layers."""
         return scores // self.base if self.base else scores
 
 
@@ -90,7 +76,7 @@ def nearest_by_codes(
     exact: bool | None = None,
     n_jobs: int = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the training points that share most codes with each point.
+    """Find the training rows that share most codes with each row.
 
     Parameters
     ----------
@@ -102,47 +88,31 @@ def nearest_by_codes(
         Number of codes of every layer.
     n_neighbors : int
     layers : list of int
-        Layers that rank; the others break ties.
+        Ranking layers; the others break ties.
     own : bool
-        Whether the points are the training points, of which none is its own neighbour.
+        Whether the rows are the training rows; then no row is its own neighbour.
     exact : bool, optional
-        Whether all pairs are counted; by default where that is quick.
+        Whether all pairs are counted; by default up to 5·10⁷ pairs.
     n_jobs : int
         Threads.
 
     Returns
     -------
     agreements : (q, n_neighbors) int64
-        Clusterings, of the layers that rank, in which codes agree; falling.
+        Clusterings, of the ranking layers, in which codes agree; falling.
     indices : (q, n_neighbors) int64
 
     Notes
     -----
-    O(q n V / k) by lists and O(q n V) vectorised by lanes, for k codes; O(n V) memory, beside 1 MB a thread.
+    O(q n V / k) by the index and O(q n V) vectorised for codes of one byte; O(n V) memory and 1 MB per thread.
     """
     n_clusterings, (n, q) = [len(codes) for codes in training], (training[0].shape[1], points[0].shape[1])
     ranking = Ranking.of(n_clusterings, layers)
-    costs = np.array([counting_cost(V, n, k, q) for V, k in zip(n_clusterings, sizes, strict=True)])
     if exact is None:
-        exact = float(costs.sum()) <= EXACT_SECONDS
-    if exact:
-        scores, indices = _count_and_choose(points, training, sizes, ranking, n_neighbors, own, n_jobs)
-    else:
-        scores, indices = _search(points, training, sizes, ranking, n_neighbors, own, n_jobs, costs)
+        exact = n * q <= EXACT_PAIRS
+    find = _count_and_choose if exact else _search
+    scores, indices = find(points, training, sizes, ranking, n_neighbors, own, n_jobs)
     return ranking.agreements(scores).astype(np.int64), indices
-
-
-def counting_cost(n_clusterings: int, n: int, n_codes: int, n_points: int) -> float:
-    """Seconds, on one core, in which a layer is counted."""
-    return 1e-9 * n_clusterings * n_points * min(_list_cost(n, n_codes), _lane_cost(n, n_codes))
-
-
-def _list_cost(n: int, n_codes: int) -> float:
-    return LIST_START + LIST_COST * n / n_codes
-
-
-def _lane_cost(n: int, n_codes: int) -> float:
-    return n * LANE_COST[np.dtype(code_dtype(n_codes)).itemsize]
 
 
 def _count_and_choose(points, training, sizes, ranking, k, own, n_jobs):
@@ -167,42 +137,35 @@ def _count_and_choose(points, training, sizes, ranking, k, own, n_jobs):
     return scores, indices
 
 
-def _counter(codes: np.ndarray, size: int):
-    """Return the cheaper way to add the agreements with these training points to a table of scores."""
-    if _list_cost(codes.shape[1], size) < _lane_cost(codes.shape[1], size):
+def _counter(codes: np.ndarray, size: int) -> Callable[..., None]:
+    """Return what adds the agreements with these training rows to a table of scores."""
+    if size > BYTE:
         order, starts = _code_lists(codes, size)
         # One type of codes, so that the loop is compiled once.
         return lambda points, weight, table: _add_lists(points.astype(np.int32), order, starts, weight, table)
     return lambda points, weight, table: _add_lanes(np.ascontiguousarray(points.T), codes, weight, table)
 
 
-def _search(points, training, sizes, ranking, k, own, n_jobs, costs):
+def _search(points, training, sizes, ranking, k, own, n_jobs):
     """Scores and indices of neighbours among candidates, (q, k) each."""
     n = training[0].shape[1]
-    width = min(max(CANDIDATES_EACH * k, FEWEST_CANDIDATES), n - own)
-    screen = _screen(costs)
-    rough = Ranking.of([len(training[layer]) for layer in screen], range(len(screen)))
-    few, known, codes = ([layers[layer] for layer in screen] for layers in (points, training, sizes))
+    width = min(4 * max(k, N_NEIGHBORS), n - own)
+    layers = [layer for layer, size in enumerate(sizes) if size > BYTE] or [0]
+    rough = Ranking.of([len(training[layer]) for layer in layers], range(len(layers)))
+    few, known, codes = ([every[layer] for layer in layers] for every in (points, training, sizes))
     _, candidates = _count_and_choose(few, known, codes, rough, width, own, n_jobs)
     scores = _rescore(points, training, ranking, candidates, n_jobs)
     best = _sorted_best(scores, candidates, k)
-    for _ in range(ROUNDS if own else 0):
-        wider = _friends(best[1], n)
+    for _ in range(2 if own else 0):
+        wider = _neighbors_of_neighbors(best[1], n)
         best = _sorted_best(_rescore(points, training, ranking, wider, n_jobs), wider, k)
     return best
 
 
-def _screen(costs: np.ndarray) -> list[int]:
-    """Layers, cheapest first, that together cost a share of what all of them do; one at least."""
-    order = np.argsort(costs, kind="stable")
-    affordable = int(np.sum(np.cumsum(costs[order]) <= SCREEN_SHARE * costs.sum()))
-    return sorted(order[: max(1, affordable)].tolist())
-
-
-def _friends(indices: np.ndarray, n: int) -> np.ndarray:
-    """Neighbours, and theirs, of every point, without itself and each once; padded with -1: (n, m)."""
-    own, friends = np.arange(n)[:, None], indices[:, :FRIENDS]
-    every = np.concatenate([indices, friends[friends].reshape(n, -1)], axis=1)
+def _neighbors_of_neighbors(indices: np.ndarray, n: int) -> np.ndarray:
+    """Neighbours, and theirs, of every row, without itself and each once; padded with -1: (n, m)."""
+    own, nearest = np.arange(n)[:, None], indices[:, :N_NEIGHBORS]
+    every = np.concatenate([indices, nearest[nearest].reshape(n, -1)], axis=1)
     every[every == own] = -1
     every.sort(axis=1)
     every[:, 1:][every[:, 1:] == every[:, :-1]] = -1
@@ -240,12 +203,12 @@ def _code_lists(codes, n_codes):
     order = np.empty((V, n), np.int32)
     starts = np.zeros((V, n_codes + 1), np.int32)
     for v in range(V):
-        place = starts[v]
+        counts = starts[v]
         for i in range(n):
-            place[np.int64(codes[v, i]) + 1] += 1
+            counts[np.int64(codes[v, i]) + 1] += 1
         for c in range(n_codes):
-            place[c + 1] += place[c]
-        filled = place[:-1].copy()
+            counts[c + 1] += counts[c]
+        filled = counts[:-1].copy()
         for i in range(n):
             c = codes[v, i]
             order[v, filled[c]] = i
@@ -284,14 +247,14 @@ def _add_lanes(rows, codes, weight, table):
 @njit(cache=True, nogil=True)
 def _add_pairs(rows, known, candidates, weight, scores):
     for i in range(len(rows)):
-        mine = rows[i]
+        codes = rows[i]
         for e in range(candidates.shape[1]):
             j = candidates[i, e]
             if j >= 0:
                 other = known[j]
                 count = 0
-                for v in range(len(mine)):
-                    count += mine[v] == other[v]
+                for v in range(len(codes)):
+                    count += codes[v] == other[v]
                 scores[i, e] += weight * count
 
 
@@ -300,26 +263,26 @@ def _choose(table, first_own, scores, indices):
     """Keep the largest scores of every row, falling, the lower index first; point t is not its own, `first_own` + t."""
     n, k = table.shape[1], scores.shape[1]
     for t in range(len(table)):
-        row, kept, places = table[t], scores[t], indices[t]
+        row, kept, positions = table[t], scores[t], indices[t]
         own = first_own + t if first_own >= 0 else -1
-        held = 0
+        filled = 0
         for start in range(0, n, LANES):
             part = row[start : start + LANES]
             top = part[0]
             for x in part:
                 top = x if x > top else top
-            if held == k and top <= kept[k - 1]:
+            if filled == k and top <= kept[k - 1]:
                 continue
             for p in range(len(part)):
                 x = part[p]
-                if start + p == own or (held == k and x <= kept[k - 1]):
+                if start + p == own or (filled == k and x <= kept[k - 1]):
                     continue
-                e = held if held < k else k - 1
-                held = min(held + 1, k)
+                e = filled if filled < k else k - 1
+                filled = min(filled + 1, k)
                 while e > 0 and kept[e - 1] < x:
-                    kept[e], places[e] = kept[e - 1], places[e - 1]
+                    kept[e], positions[e] = kept[e - 1], positions[e - 1]
                     e -= 1
-                kept[e], places[e] = x, start + p
+                kept[e], positions[e] = x, start + p
 
 
 @njit(cache=True, nogil=True)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from polyfold.neighbors import _distinct as module
-from polyfold.neighbors import distinct_rows
+from polyfold import _linalg as module
+from polyfold._linalg import distinct_rows
 
 FORMS = [np.array, np.asfortranarray, sp.csr_array, sp.csc_matrix]
 

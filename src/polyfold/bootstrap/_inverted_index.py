@@ -1,29 +1,64 @@
-"""Nearest centres of sparse rows, by lists of the centres that carry each term.
+"""Exact nearest centres of sparse rows by an inverted index: for each term, the centres that contain it.
 
-Only terms that a point and a centre share add to their inner product, so a point reads, for each of its terms,
-the list of centres with that term. All metrics are one score to be maximised, x·w − b_w: b = 0 for `linear`,
-rows scaled to norm one for `cosine`, b = ‖w‖²/2 for `euclidean`.
+Only terms that a row and a centre share add to their inner product, so a row reads, for each of its terms, the list of
+centres with that term. All metrics are one score to be maximised, x·w − b_w: b = 0 for `linear`, rows scaled to norm
+one for `cosine`, b = ‖w‖²/2 for `euclidean`.
 """
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+from polyfold.bootstrap._sampling import ClusteringSpec
+
 # Scores closer than this, relative to the larger one, count as equal: parallel rows differ only by rounding.
 TIE = 1e-12
 
 
+@dataclass
+class SparseSearch:
+    """Nearest centres of sparse rows in all clusterings of the first layer, exactly; `X` is a CSR matrix."""
+
+    X: Any
+    metric: str
+    specs: list[ClusteringSpec] = field(default_factory=list, repr=False)
+    by_clustering = True
+
+    def adapt(self, rows: Any) -> Any:
+        """Return rows as CSR rows."""
+        return sp.csr_array(rows)
+
+    def prepare(self, rows: Any, **_: Any) -> Any:
+        """Return the rows: nothing is needed beside them."""
+        return rows
+
+    def quality(self, codes: np.ndarray, **_: Any) -> dict[str, float]:
+        """Return no estimates: the search is exact."""
+        return {}
+
+    def assign(self, rows: Any, clusterings: slice = slice(None)) -> np.ndarray:
+        """Nearest centre of every row, in some of the clusterings: (v, n) int32."""
+        return np.stack([self._assign_one(rows, spec) for spec in self.specs[clusterings]])
+
+    def _assign_one(self, rows: Any, spec: ClusteringSpec) -> np.ndarray:
+        centers = take_sparse(self.X, spec.rows, spec.features)
+        if len(spec.rolled):
+            centers = _roll_columns(centers, spec.rolled)
+        return nearest_sparse(take_sparse(rows, np.arange(rows.shape[0]), spec.features), centers, self.metric)
+
+
 def take_sparse(X: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
     """Rows and columns of a CSR matrix; the columns are renumbered in the order given."""
-    place = np.full(X.shape[1], -1, dtype=np.int32)
-    place[columns] = np.arange(len(columns), dtype=np.int32)
+    position = np.full(X.shape[1], -1, dtype=np.int32)
+    position[columns] = np.arange(len(columns), dtype=np.int32)
     indptr = np.zeros(len(rows) + 1, dtype=np.int64)
-    _count_entries(X.indices, X.indptr, rows, place, indptr)
+    _count_entries(X.indices, X.indptr, rows, position, indptr)
     indices = np.empty(indptr[-1], dtype=np.int32)
     data = np.empty(indptr[-1], dtype=X.dtype)
-    _copy_entries(X.data, X.indices, X.indptr, rows, place, indptr, indices, data)
+    _copy_entries(X.data, X.indices, X.indptr, rows, position, indptr, indices, data)
     return sp.csr_array((data, indices, indptr), shape=(len(rows), len(columns)))
 
 
@@ -48,60 +83,37 @@ def nearest_sparse(points: Any, centers: Any, metric: str) -> np.ndarray:
     return out
 
 
-def first_equal_sparse(rows: Any, metric: str) -> np.ndarray:
-    """Lowest index of a row equal (under the cosine: parallel) to each row: (k,) int32.
-
-    Rows are told apart by a random projection; those with the same value are compared.
-    """
-    out = np.arange(rows.shape[0], dtype=np.int32)
-    weights = np.random.default_rng(rows.shape[1]).standard_normal(rows.shape[1])
-    hashes = _row_sums(rows, rows.data * weights[rows.indices])
-    norms = np.sqrt(_row_sums(rows, np.square(rows.data, dtype=np.float64)))
-    if metric == "cosine":
-        out[norms == 0] = 0
-        hashes /= np.where(norms > 0, norms, 1.0)
-    order = np.argsort(hashes, kind="stable")
-    sizes = np.ones_like(norms) if metric == "cosine" else norms
-    close = np.abs(np.diff(hashes[order])) <= 1e-11 * sizes[order][1:]
-    pairs = np.stack([order[:-1][close], order[1:][close]])
-    pairs = pairs[:, _are_same(rows, norms, *pairs, metric)]
-    # To and fro: where the last of a run has the lowest index, the first must hear of it.
-    for i, j in np.hstack([pairs, pairs[:, ::-1]]).T:
-        out[[i, j]] = min(out[i], out[j])
-    return out
-
-
-def _are_same(rows: Any, norms: np.ndarray, i: np.ndarray, j: np.ndarray, metric: str) -> np.ndarray:
-    """Whether row ``i[t]`` is row ``j[t]`` but for rounding, for every t: (m,) bool."""
-    scales = np.where(norms > 0, norms, 1.0) if metric == "cosine" else np.ones_like(norms)
-    a, b = rows[i], rows[j]
-    a.data, b.data = a.data / np.repeat(scales[i], np.diff(a.indptr)), b.data / np.repeat(scales[j], np.diff(b.indptr))
-    return abs(a - b).max(axis=1).toarray().ravel() <= TIE * np.maximum(norms[i], norms[j])
+def _roll_columns(centers: Any, rolled: np.ndarray) -> Any:
+    """Pass the entries of some columns on to the next row, cyclically."""
+    coo = centers.tocoo()
+    moved = np.isin(coo.col, rolled)
+    rows = np.where(moved, (coo.row + 1) % centers.shape[0], coo.row)
+    return sp.csr_array((coo.data, (rows, coo.col)), shape=centers.shape)
 
 
 def _row_sums(rows: Any, entries: np.ndarray) -> np.ndarray:
     """Sum of `entries`, one per stored entry of `rows`, over every row: (k,)."""
     owners = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    # Of no entries at all, the counts would be whole numbers.
+    # Without any entries the sums would be integers.
     return np.bincount(owners, weights=entries, minlength=rows.shape[0]).astype(np.float64, copy=False)
 
 
 @njit(cache=True, nogil=True)
-def _count_entries(indices, indptr, rows, place, out):
+def _count_entries(indices, indptr, rows, position, out):
     for i in range(len(rows)):
         count = 0
         for e in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            count += place[indices[e]] >= 0
+            count += position[indices[e]] >= 0
         out[i + 1] = out[i] + count
 
 
 @njit(cache=True, nogil=True)
-def _copy_entries(data, indices, indptr, rows, place, out_indptr, out_indices, out_data):
+def _copy_entries(data, indices, indptr, rows, position, out_indptr, out_indices, out_data):
     for i in range(len(rows)):
         fill = out_indptr[i]
         for e in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            if place[indices[e]] >= 0:
-                out_indices[fill] = place[indices[e]]
+            if position[indices[e]] >= 0:
+                out_indices[fill] = position[indices[e]]
                 out_data[fill] = data[e]
                 fill += 1
 

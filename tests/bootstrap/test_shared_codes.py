@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from polyfold.bootstrap import _nearest as nearest
 from polyfold.bootstrap import nearest_by_codes, shared_centers
 
 SIZES = [300, 40, 8]
@@ -41,15 +40,6 @@ def test_all_pairs_are_counted_and_ties_broken_by_all_layers(codes, layers, own)
         np.testing.assert_array_equal(value, expected)
 
 
-@pytest.mark.parametrize("cheap", ["LIST", "LANE"])
-def test_lists_and_lanes_count_alike(codes, cheap, monkeypatch):
-    monkeypatch.setattr(nearest, "_list_cost", lambda n, k: 0.0 if cheap == "LIST" else 2.0)
-    monkeypatch.setattr(nearest, "_lane_cost", lambda n, k: 1.0)
-    found = nearest_by_codes(codes, codes, SIZES, 9, layers=[1], own=True)
-    for value, expected in zip(found, by_definition(codes, codes, 9, [1], True), strict=True):
-        np.testing.assert_array_equal(value, expected)
-
-
 def test_more_clusterings_than_a_byte_counts(rng):
     codes = [rng.randint(5, size=(600, 70)).astype(np.uint8), np.zeros((600, 70), dtype=np.uint8)]
     found = nearest_by_codes(codes, codes, [5, 1], 6, layers=[0], own=True)
@@ -77,11 +67,3 @@ def test_threads_do_not_change_a_bit(codes):
         )
         for a, b in zip(one, two, strict=True):
             np.testing.assert_array_equal(a, b)
-
-
-def test_large_data_are_not_counted_pair_by_pair():
-    whole = sum(nearest.counting_cost(100, 60_000, k, 60_000) for k in (8000, 1000, 125, 15))
-    assert whole > nearest.EXACT_SECONDS
-    costs = np.array([nearest.counting_cost(100, 60_000, k, 60_000) for k in (8000, 1000, 125, 15)])
-    chosen = nearest._screen(costs)
-    assert costs[chosen].sum() <= nearest.SCREEN_SHARE * whole
