@@ -124,9 +124,10 @@ def encoder_of(kernel: Any, X: Any) -> Encoder:
     check_settings(kernel, METRICS)
     X = own_rows(_usable(X), X)
     sizes = layer_sizes(kernel, X)
-    shared, jobs = {"seeds": np.random.SeedSequence(draw_seed(kernel.random_state))}, n_threads(kernel.n_jobs)
-    options = {"metric": kernel.metric, "neighbors": kernel.neighbors, "n_centers": sizes[0], "reconstruction": 0.0}
-    first = make_first_layer(X, **options, **shared)
+    seeds, jobs = np.random.SeedSequence(draw_seed(kernel.random_state)), n_threads(kernel.n_jobs)
+    first = make_first_layer(
+        X, metric=kernel.metric, neighbors=kernel.neighbors, n_centers=sizes[0], reconstruction=0.0, seeds=seeds
+    )
     return fit_encoder(
         first.prepare(X, n_jobs=jobs),
         first,
@@ -134,8 +135,8 @@ def encoder_of(kernel: Any, X: Any) -> Encoder:
         n_clusterings=kernel.n_clusterings,
         feature_fraction=kernel.feature_fraction,
         code_fraction=kernel.feature_fraction,
+        seeds=seeds,
         n_jobs=jobs,
-        **shared,
     )
 
 
