@@ -6,6 +6,7 @@ from polyfold.clustering._spectral_readout import (
     SpectralReadout,
     fit_membership,
     fit_spectral_readout,
+    n_directions,
     spectral_labels,
 )
 from polyfold.clustering._stability import (
@@ -26,6 +27,7 @@ __all__ = [
     "fit_membership",
     "fit_spectral_readout",
     "layer_stability",
+    "n_directions",
     "select_feature_fraction",
     "select_layer",
     "spectral_labels",

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from polyfold._linalg import n_distinct, unit_rows
+from polyfold._policy import CLUSTERS_PER_EXTRA_DIRECTION
 from polyfold.bootstrap import DENSE_ROWS, gather, largest_pairs, scatter, shared_centers
 
 # Columns beyond those asked for, the change of the eigenvalues, relative to the gap to one, that ends the iteration,
@@ -72,13 +73,18 @@ def fit_spectral_readout(
     return SpectralReadout(scatter(codes, vectors * weights / roots, n_centers, n_jobs), values, n_centers)
 
 
+def n_directions(n_clusters: int) -> int:
+    """Count the eigenvectors in which clusters are looked for."""
+    return n_clusters + n_clusters // CLUSTERS_PER_EXTRA_DIRECTION
+
+
 def spectral_labels(codes: np.ndarray, n_centers: int, n_clusters: int, *, seed: int, n_init: int) -> np.ndarray:
     """Cluster the rows of (V, n) codes by their spectral coordinates: (n,)."""
     # k-means cannot find more clusters than there are distinct rows, and would warn at every run.
     distinct = n_distinct(codes.T)
     if distinct == 1:
         return np.zeros(codes.shape[1], dtype=np.int32)
-    Z = fit_spectral_readout(codes, n_centers, n_clusters, seed=seed).transform(codes)
+    Z = fit_spectral_readout(codes, n_centers, n_directions(n_clusters), seed=seed).transform(codes)
     return KMeans(min(n_clusters, distinct), n_init=n_init, random_state=seed % 2**32).fit_predict(Z)
 
 

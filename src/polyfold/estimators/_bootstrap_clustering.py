@@ -23,6 +23,7 @@ from polyfold.clustering import (
     fit_membership,
     fit_spectral_readout,
     layer_stability,
+    n_directions,
     select_layer,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network, take_feature_names
@@ -166,7 +167,7 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
                 self.embedding_model_ = fit_spectral_readout(
                     codes,
                     size,
-                    min(self.n_clusters_, n),
+                    min(n_directions(self.n_clusters_), n),
                     seed=stream_seed(child_stream(seeds, "readout")),
                     n_jobs=n_threads(),
                 )
