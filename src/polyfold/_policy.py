@@ -15,7 +15,8 @@ CODE_FRACTION = 0.5
 FEATURE_FRACTIONS = (0.2, 0.5, 0.8)
 
 # Differences of stability (adjusted Rand index) that repeat runs show by chance; candidates within it count as equal.
-SAME_STABILITY = 0.05
+# The score of one layer of 20,000 MNIST images varies by about 0.1 between samples of 500 rows.
+SAME_STABILITY = 0.1
 
 # Clusterings of a replicate. Each clustering above sees half of them: 50 codes are enough for 10,000 centres (20,000
 # MNIST images: NMI 85.3 with two replicates of 100, 85.0 with one network of 200), 25 are not.

@@ -89,7 +89,7 @@ class MultilayerBootstrapNetwork(
     feature_fraction : float or "auto", default="auto"
         Fraction of the features, and of the clusterings below, that every clustering sees. "auto" selects 0.2, 0.5 or
         0.8 of the features by stability: the adjusted Rand index between two replicates on a sample of the rows
-        (`feature_fraction_scores_`). It takes the smallest fraction within 0.05 of the best, and half of the
+        (`feature_fraction_scores_`). It takes the smallest fraction within 0.1 of the best, and half of the
         clusterings below.
     metric : {"auto", "euclidean", "cosine", "linear", "precomputed"}, default="auto"
         Nearness in the first layer: distance, cosine or inner product on the drawn features. "auto" is the cosine
@@ -111,7 +111,7 @@ class MultilayerBootstrapNetwork(
         The same seed gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
-        joblib or Dask worker. The result does not depend on it.
+        worker of joblib or Dask. The result does not depend on it.
     verbose : int, default=0
         1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
 

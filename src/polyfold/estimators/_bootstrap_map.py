@@ -47,7 +47,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         The same seed gives the same map for any `n_jobs`.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
-        joblib or Dask worker. The result does not depend on it.
+        worker of joblib or Dask. The result does not depend on it.
     verbose : int, default=0
         1 shows one progress bar for the whole fit.
 

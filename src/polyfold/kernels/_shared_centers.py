@@ -46,7 +46,7 @@ class SharedCenters(Kernel):
         An integer, so that the kernel is one function wherever it is evaluated.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
-        joblib or Dask worker. The result does not depend on it.
+        worker of joblib or Dask. The result does not depend on it.
 
     Examples
     --------
