@@ -19,7 +19,7 @@ SIZES = {
         "FARTHEST",
         "CHUNK",
     },
-    "bootstrap/_checkpoint.py": {"EVERY"},
+    "bootstrap/_layer_checkpoint.py": {"EVERY"},
     "bootstrap/_code_search.py": {"BYTE", "LOW"},
     "bootstrap/_dense_search.py": {
         "FULL_WIDTH",

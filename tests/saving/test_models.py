@@ -202,7 +202,7 @@ class Evil:
         "subprocess.Popen",
         "builtins.eval",
         "polyfold._validation.import_extra",
-        "polyfold.bootstrap._checkpoint.Checkpoint",
+        "polyfold.bootstrap._layer_checkpoint.LayerCheckpoint",
         "polyfold.estimators._embedding.np",
         "polyfold.experiments.demo.run_demo",
     ],

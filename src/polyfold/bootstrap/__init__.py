@@ -1,9 +1,9 @@
 """Multilayer bootstrap networks: sampling, first layer, layers of codes, output. Private."""
 
-from polyfold.bootstrap._checkpoint import Checkpoint, Folders, stored_seed
 from polyfold.bootstrap._code_search import CodeSearch, shared_centers
 from polyfold.bootstrap._encoder import Encoder, fit_encoder, fit_replicates
 from polyfold.bootstrap._first_layer import make_first_layer
+from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, ReplicateCheckpoints, stored_seed
 from polyfold.bootstrap._output import DENSE_ROWS, Output, fit_output, gather, largest_pairs, scatter
 from polyfold.bootstrap._sampling import (
     ClusteringSpec,
@@ -23,12 +23,12 @@ from polyfold.bootstrap._shared_codes import nearest_by_codes
 
 __all__ = [
     "DENSE_ROWS",
-    "Checkpoint",
     "ClusteringSpec",
     "CodeSearch",
     "Encoder",
-    "Folders",
+    "LayerCheckpoint",
     "Output",
+    "ReplicateCheckpoints",
     "check_layer",
     "check_not_tiny",
     "check_settings",

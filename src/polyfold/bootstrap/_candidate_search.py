@@ -15,8 +15,8 @@ from numba import njit
 
 from polyfold._linalg import distinct_rows, unit_rows
 from polyfold._running import threaded
-from polyfold.bootstrap._checkpoint import NEIGHBORS, Checkpoint, Parts
 from polyfold.bootstrap._dense_search import REASSOCIATE, DenseSearch, sum_kind
+from polyfold.bootstrap._layer_checkpoint import NEIGHBORS, LayerCheckpoint, Parts
 from polyfold.bootstrap._sampling import ClusteringSpec, child_stream
 from polyfold.neighbors import choose_engine, make_search, sorted_lists
 
@@ -64,7 +64,7 @@ class CandidateLists:
     def __init__(self, exact: DenseSearch, n_neighbors: int, given: np.ndarray | None = None, transformer: Any = None):
         self.exact, self.n_neighbors, self.given, self.transformer = exact, n_neighbors, given, transformer
 
-    def __call__(self, rows: np.ndarray, *, n_jobs: int, checkpoint: Checkpoint | None = None) -> np.ndarray:
+    def __call__(self, rows: np.ndarray, *, n_jobs: int, checkpoint: LayerCheckpoint | None = None) -> np.ndarray:
         """Find the training rows near every row, (n, m); of duplicate training rows the first stands for all."""
         first, inverse = self.duplicates
         if rows is self.exact.X and self.given is not None:
@@ -90,7 +90,7 @@ class CandidateLists:
         self._scale = float(np.median(sizes) or sizes.max()) or 1.0
         return make_search("exact" if len(table) <= EXACT_ROWS else choose_engine(*table.shape), self._single(table))
 
-    def _search(self, rows: np.ndarray, n_jobs: int, checkpoint: Checkpoint | None) -> np.ndarray:
+    def _search(self, rows: np.ndarray, n_jobs: int, checkpoint: LayerCheckpoint | None) -> np.ndarray:
         index, first = self._index, self.duplicates[0]
         # A training row finds itself first.
         lists = np.empty((len(rows), min(self.n_neighbors + 1, len(first))), dtype=np.int32)
@@ -146,7 +146,7 @@ class CandidateSearch:
         """Return rows as dense rows."""
         return self.find.exact.adapt(rows)
 
-    def prepare(self, rows: np.ndarray, *, n_jobs: int = 1, checkpoint: Checkpoint | None = None) -> ListedRows:
+    def prepare(self, rows: np.ndarray, *, n_jobs: int = 1, checkpoint: LayerCheckpoint | None = None) -> ListedRows:
         """Return the rows with their lists of training rows."""
         return ListedRows(rows, self.find(rows, n_jobs=n_jobs, checkpoint=checkpoint))
 

@@ -270,7 +270,7 @@ def _take(X, rows, columns, out):
             out[i, j] = row[columns[j]]
 
 
-# Plain loops, and the cost at one place only: helpers, `min` and a second copy would double the time of compilation.
+# Plain loops, and the cost in one line only: helpers, `min` and a second copy would double the time of compilation.
 # No bound is NaN.
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATE | {"nnan", "nsz"})
 def _verify_bounds(points, centers, bounds, squares, unit, slack, kind, linear, minima, out):

@@ -20,9 +20,9 @@ import numpy as np
 
 from polyfold._policy import CODE_FRACTION, MAX_REPLICATES, RELIABLE, REPLICATE_CLUSTERINGS
 from polyfold._running import track
-from polyfold.bootstrap._checkpoint import Checkpoint, layer_parts
 from polyfold.bootstrap._code_search import CodeSearch
 from polyfold.bootstrap._first_layer import FirstLayer, LayerSearch, assign_rows
+from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, layer_parts
 from polyfold.bootstrap._sampling import ClusteringSpec, child_stream, sample_clustering
 
 # Pairs of rows whose similarity is compared between replicates.
@@ -127,7 +127,7 @@ def fit_encoder(
     seeds: np.random.SeedSequence,
     replicate: int = 0,
     n_jobs: int = 1,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: LayerCheckpoint | None = None,
 ) -> Encoder:
     """Fit one replicate from the first layer up.
 
@@ -150,7 +150,7 @@ def fit_encoder(
         Number of the replicate.
     n_jobs : int
         Threads.
-    checkpoint : Checkpoint, optional
+    checkpoint : LayerCheckpoint, optional
         Where finished layers are stored, and read from if they are there.
     """
     n_rows, n_features = rows.shape
@@ -181,7 +181,9 @@ def fit_encoder(
     return encoder
 
 
-def _fit_layer(encoder: Encoder, rows: Any, level: int, n_jobs: int, checkpoint: Checkpoint | None) -> dict[str, Any]:
+def _fit_layer(
+    encoder: Encoder, rows: Any, level: int, n_jobs: int, checkpoint: LayerCheckpoint | None
+) -> dict[str, Any]:
     """Codes of the training rows in one layer."""
     below = encoder.codes[level - 1].T if level else rows
     (search,) = encoder._build(level)
@@ -204,7 +206,7 @@ def fit_replicates(
     *,
     seeds: np.random.SeedSequence,
     known: Sequence[Encoder] = (),
-    checkpoint: Callable[[int | None], Checkpoint | None] = lambda number: None,
+    checkpoint: Callable[[int | None], LayerCheckpoint | None] = lambda number: None,
     **options: Any,
 ) -> tuple[Encoder, float, float]:
     """Fit pairs of replicates until the similarity of the last layer is reliable.

@@ -21,10 +21,10 @@ from polyfold._policy import CANDIDATES, EXACT_PAIRS
 from polyfold._running import threaded, track
 from polyfold._validation import check_count
 from polyfold.bootstrap._candidate_search import CandidateLists, CandidateSearch, GraphSearch, check_graph
-from polyfold.bootstrap._checkpoint import Checkpoint, Parts
 from polyfold.bootstrap._code_search import code_dtype
 from polyfold.bootstrap._dense_search import FEW_ROWS, DenseSearch, fit_bound
 from polyfold.bootstrap._inverted_index import SparseSearch
+from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, Parts
 from polyfold.bootstrap._sampling import ClusteringSpec, child_stream
 from polyfold.neighbors import sorted_lists
 
@@ -55,7 +55,7 @@ class FirstLayer(LayerSearch, Protocol):
         """Return checked rows in the form of the training rows, dense or sparse."""
         ...
 
-    def prepare(self, rows: Any, *, n_jobs: int = ..., checkpoint: Checkpoint | None = ...) -> Any:
+    def prepare(self, rows: Any, *, n_jobs: int = ..., checkpoint: LayerCheckpoint | None = ...) -> Any:
         """Return rows with whatever all clusterings need of them."""
         ...
 

@@ -1,7 +1,7 @@
 """The output layer: centred principal components of one-of-k vectors that are never formed.
 
 The one-of-k matrix H, divided by √V, has n rows and V·k columns with V entries each. A product H B sums V rows of
-B per point, Hᵀ B adds each row of B to V places. With few points the n × n matrix of shared centres is decomposed;
+B per point, Hᵀ B adds each row of B to V rows. With few points the n × n matrix of shared centres is decomposed;
 otherwise a randomised range finder with power steps works with these products, the mean subtracted implicitly.
 
 Equation → function:

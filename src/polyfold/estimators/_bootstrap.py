@@ -23,8 +23,8 @@ from polyfold._validation import (
 )
 from polyfold.bootstrap import (
     Encoder,
-    Folders,
     Output,
+    ReplicateCheckpoints,
     check_not_tiny,
     check_settings,
     child_stream,
@@ -284,7 +284,7 @@ class MultilayerBootstrapNetwork(
         sizes = layer_sizes(self, rows)
         stored = lambda replicate: None  # noqa: E731
         if checkpoint is not None:
-            stored = Folders(checkpoint, settings(self, rows, sizes), seed)
+            stored = ReplicateCheckpoints(checkpoint, settings(self, rows, sizes), seed)
         self._is_uneven = self.metric_ == "euclidean" and advise_scaling(self, rows)
         rest = subsample.source.n_rows / rows.shape[0] - 1 if subsample is not None and transform_rest else 0.0
         phase = phases({"network": 1.0, "output": 0.05, "other rows": rest})

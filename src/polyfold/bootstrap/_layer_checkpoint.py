@@ -19,7 +19,7 @@ EVERY = 20.0
 NEIGHBORS = "neighbors"
 
 
-class Checkpoint:
+class LayerCheckpoint:
     """A folder with one file of codes per finished layer, and a state file that says what they belong to.
 
     The state holds the settings, the seed and the digests of the layers, and its own digest: what is read is what
@@ -101,18 +101,18 @@ class Checkpoint:
         write_file(self.folder / STATE, json.dumps(content, indent=1).encode())
 
 
-class Folders:
+class ReplicateCheckpoints:
     """Checkpoints of the replicates of one fit, in folders of one folder."""
 
     def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], seed: int):
         self.path, self.settings, self.seed = Path(path), settings, seed
-        self.first = Checkpoint(path, settings, seed=seed)
+        self.first = LayerCheckpoint(path, settings, seed=seed)
 
-    def __call__(self, replicate: int | None) -> Checkpoint:
+    def __call__(self, replicate: int | None) -> LayerCheckpoint:
         """Return that of a replicate, given by its number; None for that of a network without replicates."""
         if replicate is None:
             return self.first
-        return Checkpoint(self.path / f"replicate-{replicate}", self.settings, seed=self.seed)
+        return LayerCheckpoint(self.path / f"replicate-{replicate}", self.settings, seed=self.seed)
 
 
 def stored_seed(folder: str | os.PathLike[str]) -> int | None:
@@ -146,12 +146,12 @@ class Parts:
 
     Parameters
     ----------
-    checkpoint : Checkpoint
+    checkpoint : LayerCheckpoint
     name : str
         Of the array.
     """
 
-    def __init__(self, checkpoint: Checkpoint, name: str) -> None:
+    def __init__(self, checkpoint: LayerCheckpoint, name: str) -> None:
         self._checkpoint, self._name = checkpoint, name
         self._kept = 0
         self._last = time.monotonic()
@@ -170,7 +170,7 @@ class Parts:
             self._kept, self._last = done, time.monotonic()
 
 
-def layer_parts(checkpoint: Checkpoint, layer: int) -> Parts:
+def layer_parts(checkpoint: LayerCheckpoint, layer: int) -> Parts:
     """Parts of a layer's codes."""
     return Parts(checkpoint, _name(layer))
 
