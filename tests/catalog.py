@@ -18,8 +18,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import polyfold as pf
 from polyfold import baselines, kernels
 
-# The bootstrap kernel is on its way from one package to the other.
-SharedCenters = getattr(kernels, "SharedCenters", None) or pf.bootstrap.SharedCenters
+SharedCenters = kernels.SharedCenters
 
 
 @dataclass(frozen=True)

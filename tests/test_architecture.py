@@ -14,6 +14,7 @@ ROOT = Path(polyfold.__file__).parent
 LAYERS = [
     "exceptions",
     "_typing",
+    "_policy",
     "_linalg",
     "_validation",
     "_files",
@@ -26,6 +27,7 @@ LAYERS = [
     "spectra",
     "modular",
     "nonredundant",
+    "clustering",
     "training",
     "metrics",
     "estimators",
@@ -41,7 +43,7 @@ LAYERS = [
 ]
 # Layers that see arrays only: they import nothing but the numeric and border layers.
 ARRAYS_ONLY = {"metrics", "datasets"}
-GROUND = {"exceptions", "_typing", "_linalg", "_validation", "_files", "_running", "_regression"}
+GROUND = {"exceptions", "_policy", "_typing", "_linalg", "_validation", "_files", "_running", "_regression"}
 
 
 def layer_of(module: str) -> str:
@@ -132,6 +134,7 @@ def test_the_walk_of_an_x_through_a_fit_is_short():
         (polyfold.NonRedundantEmbedding(random_state=0), roll, 14),
         (polyfold.ModularKernelPCA(random_state=0), digits, 15),
         (polyfold.ModularKernelPCA(5, 4, rank=100, random_state=0), digits, 15),
+        (polyfold.BootstrapClustering(10, random_state=0), digits[:500], 15),
     ):
         model.fit(X)  # what is imported on first use is no part of the walk
         assert len(files_of(lambda model=model, X=X: model.fit(X))) <= most

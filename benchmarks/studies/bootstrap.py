@@ -34,8 +34,7 @@ from threadpoolctl import threadpool_limits
 
 import polyfold as pf
 from papers.data import load_dataset
-from polyfold.bootstrap._matching import match
-from polyfold.bootstrap._network import fit_network
+from polyfold.bootstrap import CodeSearch, fit_encoder
 from polyfold.ensembles import DropoutNetwork
 from polyfold.metrics import clustering_accuracy, nmi
 
@@ -115,7 +114,7 @@ def small(data: Path) -> dict[str, Any]:
         figures[mode] = {
             "nmi": np.mean([r["nmi"] for r in runs]),
             "acc": np.mean([r["acc"] for r in runs]),
-            "disagreement": model.disagreement_,
+            "disagreement": model.assignment_error_,
             "runs": runs,
         }
     return figures
@@ -148,7 +147,7 @@ def full(data: Path) -> dict[str, Any]:
         "clustering": clustering,
         "fit/products": ratio(fit, products),
         "peak_memory_gb": memory,
-        "disagreement": model.disagreement_,
+        "disagreement": model.assignment_error_,
         "neighbor_recall": model.neighbor_recall_,
         "umap": {
             **rival_scores,
@@ -200,19 +199,19 @@ def upper(data: Path) -> dict[str, Any]:
     X, _ = load_dataset("mnist", data, return_X_y=True)
     n = 20000
     model = network(10, 0, first_layer=8000).fit(X[:n])
-    net, layers, ours, theirs = model.network_, [], 0.0, 0.0
+    net, layers, ours, theirs = model.encoder_, [], 0.0, 0.0
     for level in range(1, len(net.sizes)):
         below, k_below = net.codes[level - 1], net.sizes[level - 1]
-        d = net.draws[level][0]
-        centers = below[d.chosen[:, None], d.rows]
-        match(below, d.chosen, centers, k_below)
-        got, fast = timed(lambda b=below, d=d, c=centers, k=k_below: [match(b, d.chosen, c, k) for _ in range(3)])
-        H = one_of_k(below[d.chosen], k_below)
-        W = H[d.rows].T.tocsr()
+        specs = net.specs[level][:20]
+        search = CodeSearch(below, k_below, specs)
+        search.assign(below.T[:10])
+        got, fast = timed(lambda search=search, b=below: search.assign(b.T))
+        H = one_of_k(below[specs[0].features], k_below)
+        W = H[specs[0].rows].T.tocsr()
         expected, slow = timed(lambda H=H, W=W: sparse_winners(H, W))
         np.testing.assert_array_equal(got[0], expected)
-        ours, theirs = ours + fast["cpu"] / 3, theirs + slow["cpu"]
-        layers.append({"k": net.sizes[level], "ours/scipy": fast["cpu"] / 3 / slow["cpu"]})
+        ours, theirs = ours + fast["cpu"] / len(specs), theirs + slow["cpu"]
+        layers.append({"k": net.sizes[level], "ours/scipy": fast["cpu"] / len(specs) / slow["cpu"]})
     return {"layers": layers, "ours/scipy": ours / theirs, "speedup": theirs / ours}
 
 
@@ -261,11 +260,11 @@ def by_graph(X: np.ndarray) -> dict[str, float]:
     model = pf.MultilayerBootstrapNetwork(
         10, first_layer=1000, n_clusterings=50, neighbors="graph", random_state=0, n_jobs=JOBS
     ).fit(X)
-    bottom = model.network_.bottom
-    lists, graph = timed(lambda: bottom.neighbors(X, own=True, n_jobs=JOBS))
-    bottom.lists = lists
-    options = {"n_clusterings": 50, "feature_fraction": 0.5, "reconstruction": 0.0, "seed": 0, "n_jobs": JOBS}
-    _, rest = timed(lambda: fit_network(X, bottom, model.layer_sizes_, **options))
+    first = model.encoder_.first
+    rows, graph = timed(lambda: first.prepare(X, n_jobs=JOBS))
+    seeds = np.random.SeedSequence(0)
+    options = {"n_clusterings": 50, "feature_fraction": 0.5, "seeds": seeds, "n_jobs": JOBS}
+    _, rest = timed(lambda: fit_encoder(rows, first, model.layer_sizes_, **options))
     return {"graph": graph["cpu"], "rest": rest["cpu"], "recall": model.neighbor_recall_}
 
 

@@ -113,7 +113,7 @@ def fit_one(data: Path, rows: int, seed: int = 0, max_samples: int | None = None
     if network.sample_indices_ is not None:
         others = np.delete(np.arange(rows), network.sample_indices_)
         figures["nmi of the others"] = 100 * nmi(y[others], labels[others])
-    figures |= {"recall": network.neighbor_recall_, "disagreement": network.disagreement_}
+    figures |= {"recall": network.neighbor_recall_, "disagreement": network.assignment_error_}
     chosen = {"clusterings": network.n_clusterings_, "share": network.feature_fraction_, "layer": clustering.layer_}
     return figures | chosen | {"threads": JOBS}
 

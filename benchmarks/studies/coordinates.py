@@ -62,8 +62,9 @@ def eigenmaps(X: np.ndarray, d: int, seed: int) -> np.ndarray:
 
 
 def bootstrap_map(X: np.ndarray, d: int, seed: int) -> np.ndarray:
-    """Map of a network's and the input's neighbours, by t-SNE in two dimensions and by UMAP in more."""
-    return pf.BootstrapMap(d, random_state=seed, n_jobs=1).fit_transform(X)
+    """Map of a network's neighbours, by t-SNE in two dimensions and by UMAP in more."""
+    layout = "tsne" if d <= 2 else "umap"
+    return pf.BootstrapMap(d, layout=layout, random_state=seed, n_jobs=1).fit_transform(X)
 
 
 def bootstrap_network(X: np.ndarray, d: int, seed: int) -> np.ndarray:

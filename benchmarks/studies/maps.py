@@ -110,7 +110,7 @@ def methods(metric: str) -> dict[str, Callable[[Any, int], Any]]:
         "tsne": tsne,
         "pacmap": lambda X, seed: pacmap.PaCMAP(random_state=seed).fit_transform(full(X, seed)),
         **further,
-        "ours": lambda X, seed: ours(X, seed, "auto"),
+        "ours": lambda X, seed: ours(X, seed, "tsne"),
         "ours umap": lambda X, seed: ours(X, seed, "umap"),
         "ours spectral": lambda X, seed: ours(X, seed, "spectral"),
     }

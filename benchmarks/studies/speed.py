@@ -84,13 +84,11 @@ def one_row(data: Path) -> dict[str, Any]:
         _, first = timed(lambda network=network: network.transform(X[60000:60001]))
         ones = [timed(lambda i=i, network=network: network.transform(X[i : i + 1]))[1] for i in range(60001, 60051)]
         _, batch = timed(lambda network=network: network.transform(X[60000:62000]))
-        prepared = network.network_._prepare()
         figures[f"V={count}"] = {
             "first_row": first,
             "one_row": {clock: float(np.median([t[clock] for t in ones])) for clock in first},
             "rows_2000": batch,
-            "prepared_mb": sum(index.nbytes for stacks in prepared._layers.values() for index in stacks) / 1e6,
-            "codes_mb": sum(codes.nbytes for codes in network.network_.codes) / 1e6,
+            "codes_mb": sum(codes.nbytes for codes in network.encoder_.codes) / 1e6,
         }
     return figures
 
@@ -123,18 +121,11 @@ def run(X: Any, y: Any, options: dict[str, Any], rivals: dict[str, Any]) -> dict
     _, fit = timed(lambda: model.fit(train))
     _, first = timed(lambda: model.predict(test))
     found, later = timed(lambda: model.predict(test))
-    whole, whole_way = timed(lambda: model.kmeans_.predict(model.transform(test)))
     return {
         **scores(y[:60000], model.labels_),
         "fit": fit,
-        "predict_10000": {"first": first, "later": later, "whole network": whole_way},
-        "early": {
-            "share": model.early_share_,
-            "disagreement, at most": model.early_disagreement_,
-            "differing labels of 10000": int(np.sum(found != whole)),
-            "test": scores(y[60000:], found),
-            "test, whole network": scores(y[60000:], whole),
-        },
+        "predict_10000": {"first": first, "later": later},
+        "test": scores(y[60000:], found),
         "predict/fit": {"first": ratio(first, fit), "later": ratio(later, fit)},
         **{f"fit/umap {seed}": ratio(fit, rival["fit"]) for seed, rival in rivals.items()},
     }

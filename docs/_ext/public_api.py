@@ -33,7 +33,6 @@ SECTIONS = {
         "They need the extra `plot`: run `pip install '.[plot]'` in the clone.",
     ),
     "polyfold.datasets": ("Data sets", "Generators with a seed."),
-    "polyfold.bootstrap": ("Inside a bootstrap network", "Its parts as functions, for work on the method itself."),
     "polyfold.exceptions": ("Errors and warnings", "What can be caught or silenced by name."),
 }
 # Those that ``import polyfold as pf`` reaches.

@@ -41,14 +41,14 @@ def layers(
     sizes = model.layer_sizes_
     levels = range(len(sizes)) if every else [len(sizes) - 1]
     outputs = [model if level == len(sizes) - 1 else model.at_layer(level) for level in levels]
-    numbers: dict[str, Any] = {"sizes": [sizes[level] for level in levels], "disagreement": model.disagreement_}
+    numbers: dict[str, Any] = {"sizes": [sizes[level] for level in levels], "disagreement": model.assignment_error_}
     planes = [one.embedding_ for one in outputs]
     if part != "test":
         numbers["train"] = [_by_dimension(Z, y, dimensions, runs, seed) for Z in planes]
     if classes in dimensions:
         numbers |= best_of_many(model.embedding_[:, :classes], y, seed)
     if part != "train":
-        codes, y = model.network_.encode_layers(Q), y_test
+        codes, y = model.encoder_.encode_layers(Q), y_test
         planes = [one.output_.transform(codes[level]) for level, one in zip(levels, outputs, strict=True)]
         numbers["test"] = [_by_dimension(Z, y, dimensions, runs, seed) for Z in planes]
     if every:

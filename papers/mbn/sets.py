@@ -18,7 +18,6 @@ from papers.mbn.layers import BEST_OF
 from papers.mbn.settings import draw_digits, fitted, network
 from papers.report import Claim, Report, Table, ahead, entry, observed, untestable
 from papers.run import Run
-from polyfold import BootstrapClustering
 from polyfold.metrics import clustering_accuracy, nmi
 
 K_MEANS, PCA_, MBN = "k-means", "PCA + k-means", "MBN + k-means"
@@ -119,8 +118,7 @@ def clustering(
         shape |= {"first_layer": 8000} if set == MNIST_FULL and X.shape[0] > 16000 else {}
         metric = "cosine" if is_text else "euclidean"
         inner = network(n, n, **shape, clusterings=clusterings, metric=metric, seed=seed)
-        model = BootstrapClustering(n, network=inner, layer=-1, readout="pca", n_init=runs, random_state=seed)
-        labels = fitted(model, X).labels_
+        labels = KMeans(n, n_init=runs, random_state=seed).fit(fitted(inner, X).embedding_).labels_
     else:
         Z = normalize(X) if is_text else X.astype(np.float64)
         Z = Z if method == K_MEANS else _reduced(Z, is_text, white=method == WHITE)

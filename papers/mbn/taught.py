@@ -58,7 +58,7 @@ def taught_clusters(
     (X, y), (Q, y_test) = draw_digits(data, rows, queries, seed)
     model = fitted(network(5, len(np.unique(y)), first_layer=first_layer, clusterings=clusterings, seed=seed), X)
     start = time.process_time()
-    codes = model.network_.encode_layers(Q)
+    codes = model.encoder_.encode_layers(Q)
     middle = time.process_time()
     found: dict[str, Any] = {"sizes": model.layer_sizes_, "teacher seconds": middle - start}
     found["product seconds"] = product_seconds(Q, X, model.layer_sizes_[0], clusterings)

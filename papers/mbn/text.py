@@ -136,7 +136,7 @@ def compressed_retrieval(
     X, Q, y = halves(data, set, rows, seed)
     sizes = text_layers(first_layer)
     model = fitted(network(5, 10, first_layer=sizes, clusterings=clusterings, metric="linear", seed=seed), X)
-    codes = model.network_.encode_layers(Q)
+    codes = model.encoder_.encode_layers(Q)
     found: dict[str, Any] = {"sizes": sizes, "network": [], "student": [], "fidelity": []}
     for level in range(len(sizes)):
         here = model.at_layer(level)

@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from polyfold import baselines, bootstrap, datasets, kernels, metrics, networks, report, sources
+    from polyfold import baselines, datasets, kernels, metrics, networks, report, sources
     from polyfold._running import show_progress
     from polyfold.ensembles import Compressed, ModularClassifier, ModularNeighbors, select_diversity
     from polyfold.estimators import (
@@ -44,7 +44,7 @@ _HOME = {
     "show_progress": "_running",
     "to_onnx": "export",
 }
-_PACKAGES = ("baselines", "bootstrap", "datasets", "kernels", "metrics", "networks", "report", "sources")
+_PACKAGES = ("baselines", "datasets", "kernels", "metrics", "networks", "report", "sources")
 
 __all__ = [
     "BootstrapClustering",
@@ -59,7 +59,6 @@ __all__ = [
     "MultilayerBootstrapNetwork",
     "NonRedundantEmbedding",
     "baselines",
-    "bootstrap",
     "datasets",
     "kernels",
     "load",

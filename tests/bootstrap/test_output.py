@@ -16,7 +16,7 @@ def clustered_codes(rng, n_clusterings, n, k):
 
 @pytest.mark.parametrize("dense", [True, False])
 def test_output_is_the_pca_of_one_of_k_vectors(dense, monkeypatch):
-    monkeypatch.setattr(_output, "DENSE_POINTS", 1000 if dense else 0)
+    monkeypatch.setattr(_output, "DENSE_ROWS", 1000 if dense else 0)
     codes = clustered_codes(np.random.default_rng(0), 20, 300, 7)
     output = fit_output(codes, 7, 3, seed=0)
     got, expected = output.transform(codes), principal_coordinates(codes, 7, 3)
@@ -26,7 +26,7 @@ def test_output_is_the_pca_of_one_of_k_vectors(dense, monkeypatch):
 
 
 def test_threads_do_not_change_a_digit(monkeypatch):
-    monkeypatch.setattr(_output, "DENSE_POINTS", 0)
+    monkeypatch.setattr(_output, "DENSE_ROWS", 0)
     codes = clustered_codes(np.random.default_rng(0), 20, 5000, 7)
     one, two = (fit_output(codes, 7, 3, seed=0, n_jobs=j).transform(codes, n_jobs=j) for j in (1, 2))
     np.testing.assert_array_equal(one, two)

@@ -90,7 +90,7 @@ def test_new_points_and_graphs_are_told_apart():
 def test_the_network_is_a_notion_of_near_for_every_principle():
     X = np.array(sheet())
     near = pf.BootstrapNeighborsTransformer(
-        network=pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0)
+        15, network=pf.MultilayerBootstrapNetwork(n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0)
     )
     with documented_warnings():
         for make in PRINCIPLES:

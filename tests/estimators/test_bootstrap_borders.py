@@ -51,7 +51,7 @@ def test_kernels_made_of_a_network_check_its_parameters(kernel, name, value):
 
 def test_layers_of_a_kernel_may_be_listed():
     kernel = pf.kernels.SharedCenters(first_layer=[60, 20], n_classes=3, n_clusterings=20).resolve(X)
-    assert kernel.network_.sizes == [60, 20]
+    assert kernel.encoder_.sizes == [60, 20]
 
 
 def test_codes_of_the_training_points_cannot_be_written_to():
@@ -71,7 +71,7 @@ def test_entries_whose_squares_are_zero_are_refused(layout):
 def test_labels_are_those_of_predict_where_means_coincide():
     places = np.repeat(np.random.RandomState(0).randn(4, 3), 30, 0)
     with pytest.warns(match="."):
-        model = pf.BootstrapClustering(6, readout="pca", network=small(), random_state=0, n_init=3).fit(places)
+        model = pf.BootstrapClustering(6, network=small(), random_state=0, n_init=3).fit(places)
     assert np.array_equal(model.predict(places), model.labels_)
 
 
@@ -126,20 +126,8 @@ def test_what_has_no_modules_is_named(given):
 
 @pytest.mark.parametrize("layer", ["x", True, 1.5])
 def test_a_layer_that_cannot_be_is_refused_before_the_work(layer):
-    for estimator in (pf.BootstrapClustering, pf.BootstrapMap, pf.BootstrapNeighborsTransformer):
-        with pytest.raises(ValueError, match="layer must be an integer or 'auto'"):
-            estimator(layer=layer, network=small()).fit(X)
-
-
-@pytest.mark.parametrize("scale", [1e-40, 1e45])
-def test_units_do_not_matter_to_umap(scale):
-    layouts = pytest.importorskip("polyfold.estimators._layouts")
-    umap = pytest.importorskip("umap").umap_
-    distances, indices = pf.BootstrapNeighborsTransformer(10, network=small()).fit(X).kneighbors()
-    plain, scaled = (
-        layouts._fuzzy_set(umap, layouts.Lists(unit * distances, indices), 0).toarray() for unit in (1.0, scale)
-    )
-    np.testing.assert_allclose(scaled, plain, atol=1e-5)
+    with pytest.raises(ValueError, match="layer must be an integer or 'auto'"):
+        pf.BootstrapClustering(layer=layer, network=small()).fit(X)
 
 
 def test_constant_rows_are_one_group():

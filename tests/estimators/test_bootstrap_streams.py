@@ -36,14 +36,14 @@ def clustering(**changes):
 
 @pytest.fixture(scope="module")
 def there(blobs):
-    return clustering(noise=0.5).fit(blobs[0])
+    return clustering(noise=0.7).fit(blobs[0])
 
 
 @pytest.mark.parametrize("kind", [*LOCAL[1:], "dask", "frame"])
 def test_every_container_gives_the_clusters_of_the_array(blobs, there, kind, tmp_path):
     X, _ = blobs
     given = container(kind, X, tmp_path)
-    model = clustering(noise=0.5).fit(given)
+    model = clustering(noise=0.7).fit(given)
     np.testing.assert_array_equal(model.labels_, there.labels_)
     np.testing.assert_array_equal(model.embedding_, there.embedding_)
     np.testing.assert_array_equal(model.network_.sample_indices_, there.network_.sample_indices_)
@@ -87,7 +87,7 @@ def test_clusters_of_the_others_are_as_good(blobs, there):
 def test_sparse_rows_bytes_and_lists_of_neighbours(blobs):
     X = np.clip(blobs[0] * 4 + 100, 0, 255).astype(np.uint8)
     model = network(neighbors="graph").fit([X[:500], X[500:]])
-    assert model.network_.bottom.X.dtype == np.uint8
+    assert model.encoder_.first.X.dtype == np.uint8
     np.testing.assert_array_equal(model.embedding_, network(neighbors="graph").fit(X).embedding_)
     np.testing.assert_array_equal(model.codes(X[model.sample_indices_], 0), model.codes(None, 0))
     S = sp.csr_array(X * (X > 110)).astype(np.float64)
@@ -136,7 +136,7 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(blobs, monkeypatch):
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("polyfold.estimators._bootstrap_border.answer_others", stop)
+    monkeypatch.setattr("polyfold.estimators._bootstrap_rows.answer_others", stop)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     assert vars(model) == before

@@ -47,9 +47,9 @@ def test_training_rows_overwritten_after_the_fit_change_nothing(form, iris):
 def test_landmarks_are_encoded_once(iris, monkeypatch):
     kernel = SharedCenters(n_classes=3, n_clusterings=40).resolve(iris)
     features, asked = kernel.columns(iris[::10]), []
-    encode = type(kernel.network_).encode
+    encode = type(kernel.encoder_).encode
     monkeypatch.setattr(
-        type(kernel.network_), "encode", lambda self, X, *a, **k: asked.append(len(X)) or encode(self, X, *a, **k)
+        type(kernel.encoder_), "encode", lambda self, X, *a, **k: asked.append(len(X)) or encode(self, X, *a, **k)
     )
     np.testing.assert_array_equal(features.transform(iris[:7]), kernel(iris[:7], iris[::10]))
     assert asked == [7, 7, 15]

@@ -53,10 +53,10 @@ def principal_coordinates(codes, k, n_components):
     return U[:, :n_components] * s[:n_components]
 
 
-def network(X, draws, sizes, metric="euclidean"):
-    """Codes of the training points in every layer, (V, n) each, from the draws of every clustering."""
-    layers = [np.array([nearest_centers(X[:, d.chosen], X[d.rows][:, d.chosen], metric) for d in draws[0]])]
+def network(X, specs, sizes, metric="euclidean"):
+    """Codes of the training points in every layer, (V, n) each, from the specs of every clustering."""
+    layers = [np.array([nearest_centers(X[:, d.features], X[d.rows][:, d.features], metric) for d in specs[0]])]
     for level in range(1, len(sizes)):
         H = one_of_k(layers[-1], sizes[level - 1])
-        layers.append(np.array([upper_layer(H, sizes[level - 1], d.rows, d.chosen) for d in draws[level]]))
+        layers.append(np.array([upper_layer(H, sizes[level - 1], d.rows, d.features) for d in specs[level]]))
     return layers

@@ -201,7 +201,7 @@ class Evil:
         "subprocess.Popen",
         "builtins.eval",
         "polyfold._validation.import_extra",
-        "polyfold.bootstrap._checkpoint.Checkpoint",
+        "polyfold.bootstrap._layer_checkpoint.LayerCheckpoint",
         "polyfold.estimators._embedding.np",
         "polyfold.demo.run_demo",
     ],

@@ -58,7 +58,7 @@ def test_our_types_are_trusted(name):
         "polyfold.kernels._registry.as_kernel",  # a function
         "polyfold.kernels._pointwise.NDArray",  # defined elsewhere
         "polyfold.training._checkpoint.Checkpoint",
-        "polyfold.bootstrap._checkpoint.Folders",
+        "polyfold.bootstrap._layer_checkpoint.ReplicateCheckpoints",
         "polyfold.cli.main",
         "polyfold",
         "polyfold.nothing.Here",

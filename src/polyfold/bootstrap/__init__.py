@@ -1,55 +1,53 @@
-"""Multilayer bootstrap networks: bottom layer, upper layers, output, without estimators."""
+"""Multilayer bootstrap networks: sampling, first layer, layers of codes, output. Private."""
 
-from polyfold._files import fingerprint
-from polyfold.bootstrap._agreement import choose_share, deepest, layer_agreement, n_directions, sample_rows
-from polyfold.bootstrap._bottom import DenseBottom, PrecomputedBottom, SparseBottom
-from polyfold.bootstrap._checkpoint import Checkpoint, Folders, stored_seed
-from polyfold.bootstrap._choose import choose_bottom
-from polyfold.bootstrap._cut import Cut, fit_cut
-from polyfold.bootstrap._draws import Draw, decaying_sizes
-from polyfold.bootstrap._early import Early, fit_early
-from polyfold.bootstrap._layers import check_layer, check_not_tiny, check_settings, layer_sizes, level_of
-from polyfold.bootstrap._matching import shared_centers
-from polyfold.bootstrap._membership import Membership, fit_membership
-from polyfold.bootstrap._nearest import nearest_by_codes
-from polyfold.bootstrap._network import Network, fit_network
-from polyfold.bootstrap._number import find_number
-from polyfold.bootstrap._output import Output, fit_output
-from polyfold.bootstrap._stacks import fit_stacks
+from polyfold.bootstrap._code_search import CodeSearch, shared_centers
+from polyfold.bootstrap._encoder import Encoder, fit_encoder, fit_replicates
+from polyfold.bootstrap._first_layer import make_first_layer
+from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, ReplicateCheckpoints, stored_seed
+from polyfold.bootstrap._output import DENSE_ROWS, Output, fit_output, gather, largest_pairs, scatter
+from polyfold.bootstrap._sampling import (
+    ClusteringSpec,
+    check_layer,
+    check_not_tiny,
+    check_settings,
+    child_stream,
+    decaying_sizes,
+    is_auto,
+    layer_sizes,
+    level_of,
+    n_selected,
+    sample_rows,
+    stream_seed,
+)
+from polyfold.bootstrap._shared_codes import nearest_by_codes
 
 __all__ = [
-    "Checkpoint",
-    "Cut",
-    "DenseBottom",
-    "Draw",
-    "Early",
-    "Folders",
-    "Membership",
-    "Network",
+    "DENSE_ROWS",
+    "ClusteringSpec",
+    "CodeSearch",
+    "Encoder",
+    "LayerCheckpoint",
     "Output",
-    "PrecomputedBottom",
-    "SparseBottom",
+    "ReplicateCheckpoints",
     "check_layer",
     "check_not_tiny",
     "check_settings",
-    "choose_bottom",
-    "choose_share",
+    "child_stream",
     "decaying_sizes",
-    "deepest",
-    "find_number",
-    "fingerprint",
-    "fit_cut",
-    "fit_early",
-    "fit_membership",
-    "fit_network",
+    "fit_encoder",
     "fit_output",
-    "fit_stacks",
-    "layer_agreement",
+    "fit_replicates",
+    "gather",
+    "is_auto",
+    "largest_pairs",
     "layer_sizes",
     "level_of",
-    "n_directions",
+    "make_first_layer",
+    "n_selected",
     "nearest_by_codes",
     "sample_rows",
+    "scatter",
     "shared_centers",
     "stored_seed",
+    "stream_seed",
 ]

@@ -1,7 +1,7 @@
 """The output layer: centred principal components of one-of-k vectors that are never formed.
 
 The one-of-k matrix H, divided by √V, has n rows and V·k columns with V entries each. A product H B sums V rows of
-B per point, Hᵀ B adds each row of B to V places. With few points the n × n matrix of shared centres is decomposed;
+B per point, Hᵀ B adds each row of B to V rows. With few points the n × n matrix of shared centres is decomposed;
 otherwise a randomised range finder with power steps works with these products, the mean subtracted implicitly.
 
 Equation → function:
@@ -16,9 +16,9 @@ import scipy.linalg
 from numba import njit
 
 from polyfold._running import threaded
-from polyfold.bootstrap._matching import shared_centers, two_bytes
+from polyfold.bootstrap._code_search import shared_centers, two_bytes
 
-DENSE_POINTS = 1500
+DENSE_ROWS = 1500
 OVERSAMPLING = 10
 POWER_STEPS = 6
 # Points, and clusterings, that a thread takes at a time.
@@ -61,7 +61,7 @@ def fit_output(codes: np.ndarray, n_centers: int, n_components: int, *, seed: in
     O(n V p) time per power step, O((n + V k) p) memory; up to 1500 points O(n³) and O(n²).
     """
     n_clusterings, n = codes.shape
-    if n <= DENSE_POINTS:
+    if n <= DENSE_ROWS:
         left, values = _dense_left(codes, n_components)
     else:
         left, values = _randomized_left(codes, n_centers, n_components, seed, n_jobs)

@@ -22,45 +22,39 @@ from polyfold._validation import (
     outside,
 )
 from polyfold.bootstrap import (
-    Folders,
-    Network,
+    Encoder,
+    Output,
+    ReplicateCheckpoints,
     check_not_tiny,
     check_settings,
-    choose_bottom,
-    choose_share,
-    fit_network,
+    child_stream,
+    fit_encoder,
     fit_output,
-    fit_stacks,
+    fit_replicates,
+    is_auto,
     layer_sizes,
     level_of,
+    make_first_layer,
+    stream_seed,
 )
-from polyfold.estimators._bootstrap_border import (
+from polyfold.clustering import FractionChoice, select_feature_fraction
+from polyfold.estimators._bootstrap_rows import (
     KINDS,
-    Others,
-    Placing,
+    RowReader,
+    Subsample,
     advise_scaling,
+    is_text,
     lists_of,
     output_dtype,
-    read_output,
-    rows_to_learn,
     seed_of,
     settings,
-    suitable_metric,
-    suited,
+    training_rows,
 )
 from polyfold.estimators._code_neighbors import CodeNeighborsMixin
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.sources import by_blocks
 
 METRICS = ("auto", "euclidean", "cosine", "linear", "precomputed")
-# Rows times clusterings of the choice of a share of the features; what the output costs beside the network.
-SHARE_COST, OUTPUT_COST = 3e5, 0.05
-# Clusterings that are expected where their number is not given.
-EXPECTED_CLUSTERINGS = 200
-# Share of the clusterings below that a clustering sees [Zhang2016].
-HALF = 0.5
-# Rows to learn from. Half of them are the centres of the first layer, whose codes then have two bytes.
-MOST_SAMPLES = 2**17
 
 
 class MultilayerBootstrapNetwork(
@@ -82,19 +76,20 @@ class MultilayerBootstrapNetwork(
     n_components : int, default=2
         Dimension of the output.
     n_classes : int, default=10
-        Rough guess of the number of groups; layers shrink while they have at least 1.5 times as many centres.
+        Rough guess of the number of clusters; layers shrink while they have at least 1.5 times as many centres.
     first_layer : float, int or list of int, default=0.5
-        Centres per clustering of the first layer: a share of the different samples or a number; or those of all layers.
+        Centres per clustering of the first layer: a fraction of the distinct samples or a number; or a list with the
+        numbers of all layers.
     decay : float, default=0.5
         Factor from one layer's number of centres to the next one's.
     n_clusterings : int or "auto", default="auto"
-        Clusterings per layer. "auto" adds independent stacks of 50, from 100 to at most 400, until the similarity of
-        two points hardly depends on chance (`reliability_`). A number makes one network in which every clustering
-        may see any of the layer below, as in the paper; at least 100 are advised.
+        Clusterings per layer. "auto" fits two independent replicates of 100 clusterings, and two more if the
+        similarity of two points still depends on the random draws (`reliability_` below 0.95). A number gives one
+        network, as in the paper; use at least 100.
     feature_fraction : float or "auto", default="auto"
-        Share of the features, or of the clusterings below, that every clustering sees. "auto" takes that of 0.2, 0.5
-        and 0.8 of the features (and 1, of at most 8) with which three independent networks on a sample of the rows
-        find the same groups (`feature_fraction_scores_`), the smallest within 0.1 of the best, and half of the
+        Fraction of the features, and of the clusterings below, that every clustering sees. "auto" selects 0.2, 0.5 or
+        0.8 of the features by stability: the adjusted Rand index between two replicates on a sample of the rows
+        (`feature_fraction_scores_`). It takes the smallest fraction within 0.1 of the best, and half of the
         clusterings below.
     metric : {"auto", "euclidean", "cosine", "linear", "precomputed"}, default="auto"
         Nearness in the first layer: distance, cosine or inner product on the drawn features. "auto" is the cosine
@@ -102,17 +97,16 @@ class MultilayerBootstrapNetwork(
         `X` is a sparse graph of neighbours with their distances (or a full matrix of distances), and nearest
         centres are found along it.
     neighbors : {"auto", "exact", "graph"}, int, graph or transformer, default="auto"
-        How the first layer finds nearest centres. "exact" gives what brute force gives. "graph" compares, on the
-        drawn features, the 20 centres that come first among the nearest neighbours in all features; a number asks
-        for another count of candidates. A square sparse matrix, or an object such as
+        How the first layer finds nearest centres. "exact" gives the result of brute force. "graph" compares, on the
+        drawn features, the 20 centres that come first among the nearest neighbours in all features; a number sets
+        another count of candidates. A square sparse matrix, or an object such as
         :class:`~sklearn.neighbors.KNeighborsTransformer`, supplies the neighbours. "auto" is exact up to
         5·10⁷ pairs of a point and a centre.
     reconstruction : float, default=0.0
-        Share of its features that every centre takes from another one, which makes clusterings more diverse.
+        Fraction of its features that every centre takes from another one, which makes clusterings more diverse.
     max_samples : int or None, default=131072
-        Rows that the network learns from. Where there are more, it learns from a random sample of so many
-        (`sample_indices_`) and places the others as new points, block by block. None takes all, and so does a
-        precomputed graph.
+        Rows that the network learns from. If there are more, it learns from a random sample (`sample_indices_`) and
+        transforms the others as new points, block by block. None takes all rows, and so does a precomputed graph.
     random_state : int, RandomState or None, default=None
         The same seed gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -126,23 +120,24 @@ class MultilayerBootstrapNetwork(
     layer_sizes_ : list of int
         Centres per clustering, layer by layer.
     n_clusterings_, feature_fraction_, metric_ : int, float, str
-        What "auto" chose, or what was given.
+        What "auto" selected, or what was given.
     feature_fraction_scores_ : dict
-        Mean agreement (adjusted Rand index) of two networks for every share tried; empty if the share was given.
+        Stability (adjusted Rand index between replicates) of every fraction tried; empty if the fraction was given.
     reliability_, reliability_error_ : float
-        Estimated squared correlation of the similarity of the last layer with that of endlessly many clusterings,
-        and its standard error; NaN where the number was given.
-    disagreement_ : float
-        Estimated share of first-layer assignments that differ from the exact ones; 0 if the search is exact.
+        Estimated squared correlation of the similarity of the last layer with that of infinitely many clusterings,
+        and its standard error; NaN if the number was given.
+    assignment_error_ : float
+        Estimated fraction of first-layer assignments that differ from the exact ones; 0 if the search is exact.
     neighbor_recall_ : float
-        Estimated share of true nearest neighbours in the lists of the approximate search; 1 if it is exact.
+        Estimated fraction of true nearest neighbours in the lists of the approximate search; 1 if it is exact.
     embedding_ : ndarray of shape (n_samples, n_components)
-        The training points, with those that were not learned from.
+        All training points, including those outside the sample.
     sample_indices_ : ndarray of shape (max_samples,) or None
-        Rows that the network learned from, ascending; None if it was all of them. Where methods speak of the training
-        points, they mean these.
+        Rows that the network learned from, ascending; None if it was all of them. Methods call these the training
+        points.
     explained_variance_ : ndarray of shape (n_components,)
-    network_ : Network
+    encoder_ : Encoder
+        The layers: their clusterings and the codes of the training points.
     output_ : Output
     n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
@@ -180,7 +175,7 @@ class MultilayerBootstrapNetwork(
         metric: str = "auto",
         neighbors: Any = "auto",
         reconstruction: float = 0.0,
-        max_samples: int | None = MOST_SAMPLES,
+        max_samples: int | None = 131072,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -214,8 +209,7 @@ class MultilayerBootstrapNetwork(
             of the same fit, they are read instead of computed, and the result is the same as without the interruption.
         """
         with using_threads(self.n_jobs):
-            self._learn(X, checkpoint=checkpoint, places=True)
-        self.network_.release_lists()
+            self._learn(X, checkpoint=checkpoint, transform_rest=True)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
@@ -246,12 +240,12 @@ class MultilayerBootstrapNetwork(
         level = self._level(layer)
         if X is not None:
             return self._encode(self._validate(X, reset=False), level).T
-        own = self.network_.codes[level].T
-        own.flags.writeable = False
-        return own
+        codes = self.encoder_.codes[level].T
+        codes.flags.writeable = False
+        return codes
 
     def at_layer(self, layer: int) -> Self:
-        """Return a fitted copy that ends at `layer`, with the output learned there: how the data look halfway up.
+        """Return a fitted copy that ends at `layer`, with the output learned there.
 
         Its `embedding_` holds the rows that the network learned from, at most `max_samples`; `transform` takes any.
 
@@ -270,80 +264,76 @@ class MultilayerBootstrapNetwork(
         [(150, 2), (150, 2), (150, 2), (150, 2)]
         """
         check_is_fitted(self)
-        stop = self._level(layer) + 1
+        level = self._level(layer)
         shorter = copy.copy(self)
-        network = copy.copy(self.network_)
-        network.sizes, network.draws, network.codes = network.sizes[:stop], network.draws[:stop], network.codes[:stop]
-        shorter.network_ = network
-        if stop < len(self.layer_sizes_):
+        shorter.encoder_ = self.encoder_.up_to(level)
+        if level + 1 < len(self.layer_sizes_):
             shorter.reliability_ = shorter.reliability_error_ = np.nan  # estimated for the last layer alone
-        return shorter._finish(self._output_seed, self.embedding_.dtype)
+        return shorter._finish(self._seed, self.embedding_.dtype)
 
     @shows_progress
     def _learn(
-        self, X: Any, *, checkpoint: str | os.PathLike[str] | None = None, places: bool = False
-    ) -> Others | None:
-        """Fit to all rows, or to a sample of them; then return what holds the others, which are placed if asked for."""
+        self, X: Any, *, checkpoint: str | os.PathLike[str] | None = None, transform_rest: bool = False
+    ) -> Subsample | None:
+        """Fit to all rows, or to a sample, which is returned; transform the rest of the rows if asked for."""
         self._check_parameters()
-        seed, stored = seed_of(self, checkpoint), lambda stack: None
-        rows, others = rows_to_learn(self, X, seed)
-        self.sample_indices_ = None if others is None else others.learned
+        seed = seed_of(self, checkpoint)
+        seeds = np.random.SeedSequence(seed)
+        rows, subsample = training_rows(self, X, seeds)
+        self.sample_indices_ = None if subsample is None else subsample.indices
         sizes = layer_sizes(self, rows)
+        stored = lambda replicate: None  # noqa: E731
         if checkpoint is not None:
-            stored = Folders(checkpoint, settings(self, rows, sizes), seed)
+            stored = ReplicateCheckpoints(checkpoint, settings(self, rows, sizes), seed)
         self._is_uneven = self.metric_ == "euclidean" and advise_scaling(self, rows)
-        rest = 0.0 if others is None or not places else others.source.n_rows / rows.shape[0] - 1
-        phase = phases({"network": 1.0, "output": OUTPUT_COST, "other rows": rest})
+        rest = subsample.source.n_rows / rows.shape[0] - 1 if subsample is not None and transform_rest else 0.0
+        phase = phases({"network": 1.0, "output": 0.05, "other rows": rest})
         with phase("network"):
-            self.network_ = self._fit_network(rows, sizes, seed, stored)
+            self.encoder_ = self._fit_encoder(rows, sizes, seeds, stored)
         with phase("output"):
             self._finish(seed, output_dtype(rows, X))
         with phase("other rows"):
-            if others is not None and places:
-                placing = Placing(self.network_, len(sizes) - 1, partial(read_output, self.output_))
-                (self.embedding_,) = others.place(placing, (self.embedding_,))
-        return others
+            if subsample is not None and transform_rest:
+                reader = RowReader(self.encoder_, len(sizes) - 1, partial(_read_output, self.output_))
+                (self.embedding_,) = subsample.transform_rest(reader, (self.embedding_,))
+        return subsample
 
-    def _fit_network(self, X: Any, sizes: list[int], seed: int, stored: Any) -> Network:
-        jobs = n_threads()
-        shared = {"reconstruction": self.reconstruction, "seed": seed}
-        bottom = choose_bottom(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], **shared)
-        expected = EXPECTED_CLUSTERINGS if self.n_clusterings == "auto" else self.n_clusterings
-        chooses = self.feature_fraction == "auto"
-        phase = phases({"share of features": SHARE_COST * chooses, "layers": float(expected * X.shape[0])})
-        with phase("share of features"):
-            shares = self._choose_share(X, seed, jobs)
-        with phase("layers"):
-            if self.n_clusterings != "auto":
-                self.reliability_ = self.reliability_error_ = np.nan
-                options = {"n_clusterings": self.n_clusterings, "checkpoint": stored(None)}
-                return fit_network(X, bottom, sizes, feature_fraction=shares, n_jobs=jobs, **options, **shared)
-            network, self.reliability_, self.reliability_error_ = fit_stacks(
-                X, bottom, sizes, feature_fraction=shares, n_jobs=jobs, checkpoint=stored, **shared
+    def _fit_encoder(self, X: Any, sizes: list[int], seeds: np.random.SeedSequence, stored: Any) -> Encoder:
+        jobs, shared = n_threads(), {"reconstruction": self.reconstruction, "seeds": seeds}
+        first = make_first_layer(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], **shared)
+        choice = self._select_fraction(X, sizes, seeds, jobs)
+        self.feature_fraction_, self.feature_fraction_scores_ = choice.fraction, choice.scores
+        rows = first.prepare(X, n_jobs=jobs, checkpoint=stored(None))
+        options = {"feature_fraction": choice.fraction, "n_jobs": jobs} | shared
+        if not is_auto(self.feature_fraction):
+            options["code_fraction"] = choice.fraction
+        if is_auto(self.n_clusterings):
+            is_same = rows is X and not self.reconstruction
+            known = choice.replicates if is_same else ()
+            encoder, self.reliability_, self.reliability_error_ = fit_replicates(
+                rows, first, sizes, known=known, checkpoint=stored, **options
             )
-            return network
+            return encoder
+        self.reliability_ = self.reliability_error_ = np.nan
+        return fit_encoder(rows, first, sizes, n_clusterings=self.n_clusterings, checkpoint=stored(None), **options)
 
-    def _choose_share(self, X: Any, seed: int, jobs: int) -> tuple[float, float]:
-        """Set the share of the features, and return it with that of the clusterings below."""
-        self.feature_fraction_scores_: dict[float, float] = {}
-        if self.feature_fraction != "auto":
-            self.feature_fraction_ = float(self.feature_fraction)
-            return self.feature_fraction_, self.feature_fraction_
-        self.feature_fraction_ = HALF
-        if self.metric_ != "precomputed":
-            self.feature_fraction_, self.feature_fraction_scores_ = choose_share(
-                X, metric=self.metric_, n_classes=self.n_classes, decay=self.decay, seed=seed, n_jobs=jobs
-            )
-        return self.feature_fraction_, HALF
+    def _select_fraction(self, X: Any, sizes: list[int], seeds: np.random.SeedSequence, jobs: int) -> FractionChoice:
+        if not is_auto(self.feature_fraction):
+            return FractionChoice(float(self.feature_fraction))
+        if self.metric_ == "precomputed":
+            return FractionChoice(1.0)
+        options = {"metric": self.metric_, "n_classes": self.n_classes, "decay": self.decay, "sizes": sizes}
+        return select_feature_fraction(X, seeds=seeds, n_jobs=jobs, **options)
 
     def _finish(self, seed: int, dtype: Any) -> Self:
-        network, jobs = self.network_, n_threads(self.n_jobs)
-        self._output_seed = seed
-        self.layer_sizes_ = list(network.sizes)
-        self.n_clusterings_ = len(network.codes[0])
-        self.disagreement_, self.neighbor_recall_ = network.disagreement, network.recall
-        self.output_ = fit_output(network.codes[-1], network.sizes[-1], self.n_components, seed=seed, n_jobs=jobs)
-        self.embedding_ = self.output_.transform(network.codes[-1], n_jobs=jobs).astype(dtype, copy=False)
+        encoder, jobs = self.encoder_, n_threads(self.n_jobs)
+        self._seed = seed
+        self.layer_sizes_ = list(encoder.sizes)
+        self.n_clusterings_ = len(encoder.codes[0])
+        self.assignment_error_, self.neighbor_recall_ = encoder.assignment_error, encoder.neighbor_recall
+        start = stream_seed(child_stream(np.random.SeedSequence(seed), "output"))
+        self.output_ = fit_output(encoder.codes[-1], encoder.sizes[-1], self.n_components, seed=start, n_jobs=jobs)
+        self.embedding_ = self.output_.transform(encoder.codes[-1], n_jobs=jobs).astype(dtype, copy=False)
         self.explained_variance_ = self.output_.variance
         if not self.explained_variance_.any():
             warnings.warn(
@@ -355,23 +345,25 @@ class MultilayerBootstrapNetwork(
 
     def _encode(self, rows: Any, level: int) -> NDArray:
         with using_threads(self.n_jobs):
-            return self.network_.encode(rows, level, n_jobs=n_threads(self.n_jobs))
+            return self.encoder_.encode(rows, level, n_jobs=n_threads(self.n_jobs))
 
     def _level(self, layer: int) -> int:
         return level_of(layer, len(self.layer_sizes_))
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
-        """Check rows at the border; neighbour lists take the place of a precomputed graph."""
-        return self._suited(check_rows(self, X, reset=reset, minimum=2 if reset else 1, **KINDS), reset=reset)
+        """Check rows; neighbour lists replace a precomputed graph."""
+        return self._adapt(check_rows(self, X, reset=reset, minimum=2 if reset else 1, **KINDS), reset=reset)
 
-    def _suited(self, X: Any, *, reset: bool) -> Any:
-        """Return checked rows as the network takes them."""
+    def _adapt(self, X: Any, *, reset: bool) -> Any:
+        """Return checked rows in the form that the first layer takes."""
         if reset:
-            self.metric_ = suitable_metric(X) if self.metric == "auto" else self.metric
+            self.metric_ = ("cosine" if is_text(X) else "euclidean") if self.metric == "auto" else self.metric
         if self.metric_ == "precomputed":
             return lists_of(X, reset=reset)
         check_not_tiny(X.data if sp.issparse(X) else X)
-        return suited(X, None if reset else self.network_)
+        if not reset:
+            return self.encoder_.first.adapt(X)
+        return sp.csr_array(X) if sp.issparse(X) else X
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
@@ -394,9 +386,22 @@ class MultilayerBootstrapNetwork(
         return tags
 
 
-def own_network(given: Any, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
-    """Copy the network that a user gave to an estimator, whose seed decides where the network has none."""
+def _read_output(output: Output, codes: NDArray) -> tuple[NDArray]:
+    """Coordinates of (V, n) codes."""
+    return (output.transform(codes),)
+
+
+def clone_network(given: Any, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
+    """Copy the network that a user gave to an estimator; without a seed of its own it gets one."""
     if not isinstance(given, MultilayerBootstrapNetwork):
         raise TypeError(f"network must be a MultilayerBootstrapNetwork or None, got {given!r}.")
     network = clone(given)
     return network if network.random_state is not None else network.set_params(random_state=draw_seed(rng))
+
+
+def take_feature_names(estimator: Any, network: Any) -> None:
+    """Copy the names and the number of the columns from a fitted network."""
+    estimator.n_features_in_ = network.n_features_in_
+    vars(estimator).pop("feature_names_in_", None)
+    if hasattr(network, "feature_names_in_"):
+        estimator.feature_names_in_ = np.asarray(network.feature_names_in_)

@@ -1,4 +1,4 @@
-"""The neighbour graph of a bootstrap network, for everything that takes one."""
+"""The neighbour graph of a bootstrap network as a transformer."""
 
 from typing import Any, Self
 
@@ -10,8 +10,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._running import LongFit, n_threads, shows_progress
 from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
-from polyfold.bootstrap import check_layer
-from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, own_network
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network, take_feature_names
 from polyfold.estimators._code_neighbors import MODES, neighbor_graph
 from polyfold.sources import in_memory
 
@@ -19,33 +18,32 @@ from polyfold.sources import in_memory
 class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Transform points into the graph of their neighbours by the similarity of a bootstrap network.
 
-    A stand-in for :class:`~sklearn.neighbors.KNeighborsTransformer` with another notion of near: points are near
-    that share nearest centres, from fine to coarse. Whatever takes a precomputed graph of neighbours runs on it.
+    An adapter with the interface of :class:`~sklearn.neighbors.KNeighborsTransformer` over the network's
+    `kneighbors_graph`: near points share nearest centres, from fine to coarse. It works with everything that takes a
+    precomputed graph of neighbours, such as ``scanpy.pp.neighbors(transformer=…)``.
 
     Parameters
     ----------
-    n_neighbors : int, default=15
+    n_neighbors : int, default=5
         Neighbours of each point; in mode "distance" one more, the point itself.
     mode : {"distance", "connectivity"}, default="distance"
-        What the graph holds: distances (shares of differing codes), or ones.
-    layer : int or "auto", default="auto"
-        Layer of the network whose codes count; "auto" counts those of all layers.
+        Type of the entries: distances (fractions of differing codes), or ones.
     network : MultilayerBootstrapNetwork, optional
         The network to fit, with its own parameters; by default one with the recommended parameters.
     random_state : int, RandomState or None, default=None
-        Of a network that has none of its own.
+        Seed of a network that has none of its own.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows one progress bar for the whole fit.
 
     Attributes
     ----------
     network_ : MultilayerBootstrapNetwork
     n_samples_fit_ : int
     effective_metric_ : str
-        "hamming": the share of differing codes is that distance between them.
+        "hamming": the fraction of differing codes.
     n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
     See Also
@@ -68,10 +66,9 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
 
     def __init__(
         self,
-        n_neighbors: int = 15,
+        n_neighbors: int = 5,
         *,
         mode: str = "distance",
-        layer: Any = "auto",
         network: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -79,7 +76,6 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
     ):
         self.n_neighbors = n_neighbors
         self.mode = mode
-        self.layer = layer
         self.network = network
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -99,14 +95,11 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         """
         check_choice("mode", self.mode, MODES)
         check_count("n_neighbors", self.n_neighbors)
-        check_layer(self.layer)
         X = in_memory(X)
         self.network_ = new_network(self.network, _num_samples(X), self.random_state, self.n_jobs).fit(X, **options)
-        self.network_._ranking_layers(self.layer)
         self.n_samples_fit_ = self.network_.codes().shape[0]
         self.effective_metric_ = "hamming"
         take_feature_names(self, self.network_)
-        # One that is more than there are is refused here, not later.
         most = self.n_samples_fit_ - (self.mode == "distance")
         check_count("n_neighbors", self.n_neighbors, maximum=most, hint="there are no more training points to find")
         return self
@@ -124,7 +117,7 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         return self._graph(np.hstack([0.0 * own, distances]), np.hstack([own, indices]))
 
     def transform(self, X: Any) -> Any:
-        """Return the graph of points, old or new, and their nearest training points.
+        """Return the graph of points and their nearest training points.
 
         Parameters
         ----------
@@ -133,7 +126,7 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         Returns
         -------
         graph : sparse matrix of shape (n_samples, n_samples_fit), CSR
-            In mode "distance", training points are their own first neighbours, but for copies.
+            In mode "distance", training points are their own first neighbours, except duplicates.
         """
         check_is_fitted(self)
         return self._graph(*self.kneighbors(X, self._n_entries()))
@@ -144,20 +137,20 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         """Find the nearest training points, of the training points themselves (without each) if `X` is not given."""
         check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        return self.network_.kneighbors(X, k, return_distance, layer=self.layer)
+        return self.network_.kneighbors(X, k, return_distance)
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
         """Return the graph of nearest training points, with ones or (mode "distance") distances."""
         check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        return self.network_.kneighbors_graph(X, k, mode, layer=self.layer)
+        return self.network_.kneighbors_graph(X, k, mode)
 
     def _graph(self, distances: NDArray, indices: NDArray) -> Any:
         graph = neighbor_graph(distances, indices, self.n_samples_fit_, self.mode)
         return graph.astype(self.network_.embedding_.dtype, copy=False)
 
     def _n_entries(self) -> int:
-        """Neighbours a row holds: with distances, oneself comes on top, as in scikit-learn."""
+        """Entries of a row: with distances one more, the point itself, as in scikit-learn."""
         return self.n_neighbors + (self.mode == "distance")
 
     @property
@@ -173,20 +166,12 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
 
 
 def new_network(given: Any, n_rows: int, random_state: Any, n_jobs: int | None) -> MultilayerBootstrapNetwork:
-    """Copy the network given, or make one with the recommended parameters for so many rows, to learn from all."""
+    """Copy the given network, or make one with the recommended parameters, to learn from all rows."""
     rng = check_random_state(random_state)
     n_threads(n_jobs)
     if given is not None:
-        return own_network(given, rng).set_params(max_samples=None)
-    # As many groups as there are pairs of rows at most, so that a few rows have a network as well.
+        return clone_network(given, rng).set_params(max_samples=None)
+    # At most one class per two rows, so that a few rows have a network as well.
     classes = min(MultilayerBootstrapNetwork().n_classes, max(1, n_rows // 2))
     options = {"max_samples": None, "random_state": draw_seed(rng), "n_jobs": n_jobs}
     return MultilayerBootstrapNetwork(n_classes=classes, **options)
-
-
-def take_feature_names(estimator: Any, network: Any) -> None:
-    """Take over from a network what it learned about the columns."""
-    estimator.n_features_in_ = network.n_features_in_
-    vars(estimator).pop("feature_names_in_", None)
-    if hasattr(network, "feature_names_in_"):
-        estimator.feature_names_in_ = np.asarray(network.feature_names_in_)

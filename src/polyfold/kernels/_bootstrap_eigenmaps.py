@@ -10,21 +10,20 @@ from polyfold._typing import Matrix, RandomState
 from polyfold.bootstrap import check_layer, level_of, nearest_by_codes
 from polyfold.kernels._base import GraphKernel
 from polyfold.kernels._operator import Operator
-from polyfold.kernels._shared_centers import network_of, rows_for
+from polyfold.kernels._shared_centers import encoder_of, rows_for
 from polyfold.kernels._walks import LaplacianEigenmaps
 
 
 class BootstrapEigenmaps(GraphKernel):
     """The Laplacian of the graph whose neighbours share most codes of a bootstrap network, flipped.
 
-    :class:`LaplacianEigenmaps` with another notion of near: the share of clusterings in which two points have the same
-    nearest centre, instead of the distance of their columns. Groups are farther apart in that graph, so that few
-    coordinates tell them apart.
+    :class:`LaplacianEigenmaps` with another distance: the fraction of clusterings in which two points have different
+    nearest centres. Groups are farther apart in that graph, so that few coordinates separate them.
 
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 10, or all others where there are fewer.
+        None means 10, or all others if there are fewer.
     layer : int or "auto", default="auto"
         Layer whose codes are compared; 0 is the first one. "auto" compares those of all layers.
     n_classes : int, default=10
@@ -96,16 +95,16 @@ class _CodeNeighbors(BaseEstimator):
     def fit(self, X: Matrix) -> Self:
         """Fit the network to the rows of `X`."""
         check_layer(self.kernel.layer)
-        self.network_ = network_of(self.kernel, X)
+        self.encoder_ = encoder_of(self.kernel, X)
         return self
 
     def kneighbors(self, X: Matrix | None = None, n_neighbors: int = 10) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the training points that share most codes, shape (n, n_neighbors)."""
-        network, jobs = self.network_, n_threads(self.kernel.n_jobs)
-        points = network.codes if X is None else network.encode_layers(rows_for(network, X), n_jobs=jobs)
-        count = len(network.sizes)
+        encoder, jobs = self.encoder_, n_threads(self.kernel.n_jobs)
+        points = encoder.codes if X is None else encoder.encode_layers(rows_for(encoder, X), n_jobs=jobs)
+        count = len(encoder.sizes)
         layers = range(count) if self.kernel.layer == "auto" else [level_of(self.kernel.layer, count)]
         agreements, indices = nearest_by_codes(
-            points, network.codes, network.sizes, n_neighbors, layers=list(layers), own=X is None, n_jobs=jobs
+            points, encoder.codes, encoder.sizes, n_neighbors, layers=list(layers), own=X is None, n_jobs=jobs
         )
-        return 1 - agreements / sum(len(network.codes[layer]) for layer in layers), indices
+        return 1 - agreements / sum(len(encoder.codes[layer]) for layer in layers), indices

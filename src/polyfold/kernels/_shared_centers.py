@@ -7,18 +7,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from polyfold._linalg import as_dense
 from polyfold._running import n_threads
 from polyfold._typing import Matrix, RandomState
 from polyfold._validation import check_range, draw_seed, own_rows, sum_duplicates
 from polyfold.bootstrap import (
-    Network,
+    Encoder,
     check_not_tiny,
     check_settings,
-    choose_bottom,
-    fit_network,
+    fit_encoder,
     layer_sizes,
     level_of,
+    make_first_layer,
     shared_centers,
 )
 from polyfold.kernels._base import Kernel, KernelColumns, PointFeatures
@@ -31,7 +30,7 @@ METRICS = ("euclidean", "cosine", "linear")
 
 
 class SharedCenters(Kernel):
-    """Share of clusterings in which two points have the same nearest centre.
+    """Fraction of clusterings in which two points have the same nearest centre.
 
     The kernel of a multilayer bootstrap network [Zhang2016]: positive semi-definite, because it is the mean over
     clusterings of the inner products of indicator vectors, and one for equal points.
@@ -93,66 +92,65 @@ class SharedCenters(Kernel):
 
     def _resolve(self, X: Matrix | Source | Survey) -> None:
         """Fit the network whose codes are compared."""
-        network = network_of(self, X)
-        level_of(self.layer, len(network.sizes))
-        self.network_ = network
+        encoder = encoder_of(self, X)
+        level_of(self.layer, len(encoder.sizes))
+        self.encoder_ = encoder
 
     def __call__(self, X: Matrix, Y: Matrix) -> NDArray:
-        """Return the shares of all pairs of rows, shape (n, m)."""
+        """Return the fractions for all pairs of rows, shape (n, m)."""
         left = self.codes(X)
         return shared_centers(left, left if Y is X else self.codes(Y)) / self.n_clusterings
 
     def columns(self, X: Matrix) -> PointFeatures:
-        """Return the features of a point: its shares with the rows of `X`, whose codes are found once."""
+        """Return the features of a point: its similarity with the rows of `X`, whose codes are computed once."""
         return _CodeColumns(self, X, self.codes(X))
 
     def codes(self, X: Matrix) -> NDArray:
         """Codes of rows, as new points have them, shape (V, n)."""
-        if not hasattr(self, "network_"):
+        if not hasattr(self, "encoder_"):
             raise ValueError("SharedCenters depends on all of the data; call resolve(X) before evaluating it.")
-        network = self.network_
-        rows = rows_for(network, X)
-        return network.encode(rows, level_of(self.layer, len(network.sizes)), n_jobs=n_threads(self.n_jobs))
+        level = level_of(self.layer, len(self.encoder_.sizes))
+        return self.encoder_.encode(rows_for(self.encoder_, X), level, n_jobs=n_threads(self.n_jobs))
 
 
 @dataclass(frozen=True)
 class _CodeColumns(KernelColumns):
-    """Shares with landmarks whose codes are known."""
+    """Similarity with landmarks whose codes are known."""
 
     codes: NDArray  # (V, R)
 
     def transform(self, X: Matrix) -> NDArray:
-        """Return the shares, shape (n, R)."""
+        """Return the similarities, shape (n, R)."""
         return shared_centers(self.kernel.codes(X), self.codes) / self.codes.shape[0]
 
 
-def network_of(kernel: "SharedCenters | BootstrapEigenmaps", X: Matrix) -> Network:
+def encoder_of(kernel: "SharedCenters | BootstrapEigenmaps", X: Matrix) -> Encoder:
     """Fit the network that a kernel's parameters describe."""
     check_settings(kernel, METRICS)
     X = own_rows(_usable(X), X)
     sizes = layer_sizes(kernel, X)
-    seed = draw_seed(kernel.random_state)
-    bottom = choose_bottom(
-        X, metric=kernel.metric, neighbors=kernel.neighbors, n_centers=sizes[0], reconstruction=0.0, seed=seed
+    seeds, jobs = np.random.SeedSequence(draw_seed(kernel.random_state)), n_threads(kernel.n_jobs)
+    first = make_first_layer(
+        X, metric=kernel.metric, neighbors=kernel.neighbors, n_centers=sizes[0], reconstruction=0.0, seeds=seeds
     )
-    return fit_network(
-        X,
-        bottom,
+    return fit_encoder(
+        first.prepare(X, n_jobs=jobs),
+        first,
         sizes,
         n_clusterings=kernel.n_clusterings,
         feature_fraction=kernel.feature_fraction,
-        reconstruction=0.0,
-        seed=seed,
-        n_jobs=n_threads(kernel.n_jobs),
+        code_fraction=kernel.feature_fraction,
+        seeds=seeds,
+        n_jobs=jobs,
     )
 
 
-def rows_for(network: Network, X: Matrix) -> Matrix:
+def rows_for(encoder: Encoder, X: Matrix) -> Matrix:
     """Return rows in the form in which a network encodes them."""
-    X, known = _usable(X), network.bottom.X
-    if X.shape[1] != known.shape[1]:
-        raise ValueError(f"X must have the {known.shape[1]} columns of the training rows, got {X.shape[1]}.")
-    return X if sp.issparse(known) else as_dense(X)
+    X, n_features = _usable(X), encoder.first.X.shape[1]
+    if X.shape[1] != n_features:
+        raise ValueError(f"X must have the {n_features} columns of the training rows, got {X.shape[1]}.")
+    return encoder.first.adapt(X)
 
 
 def _usable(X: Matrix) -> Matrix:

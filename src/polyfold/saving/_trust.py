@@ -11,11 +11,11 @@ import sys
 from collections.abc import Iterable
 
 LAYERS = (
-    *("neighbors", "bootstrap", "kernels", "spectra", "modular", "nonredundant", "training"),
+    *("neighbors", "bootstrap", "kernels", "spectra", "modular", "nonredundant", "clustering", "training"),
     *("estimators", "baselines", "networks", "ensembles"),
 )
 # Modules with classes whose constructors look into folders.
-EXCLUDED = ("_checkpoint",)
+EXCLUDED = ("_checkpoint", "_layer_checkpoint")
 # What fitted models of ours hold of scikit-learn and scipy that skops does not trust by itself: trees and metrics of
 # neighbours, sparse arrays, optimizers of its networks. A bound method is named by its class and its own name.
 OTHERS = frozenset(

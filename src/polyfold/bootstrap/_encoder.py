@@ -1,0 +1,286 @@
+"""The network: layers of clusterings, fitted from the first one up, and the codes of training rows and new ones.
+
+Names: the paper's k_l is `sizes[l]`, its V `n_clusterings`, its a `feature_fraction`, its sparse representation h is
+stored as the index of its one nonzero entry, a *code* [Zhang2016, sec. 2].
+
+A network consists of *replicates*: independent networks of equal size whose codes are read together. Within a
+replicate every clustering sees a part of the clusterings below, as in the paper; one replicate is the paper's network.
+Replicates show how far the similarity, or a clustering of it, depends on the random draws.
+
+Memory follows [Zhang2016, theorem 3]: a layer keeps the indices of its centres, V·k numbers, and the codes of the
+training rows, V·n numbers of one or two bytes; nothing of size n × k exists.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from polyfold._policy import CODE_FRACTION, MAX_REPLICATES, RELIABLE, REPLICATE_CLUSTERINGS
+from polyfold._running import track
+from polyfold.bootstrap._code_search import CodeSearch
+from polyfold.bootstrap._first_layer import FirstLayer, LayerSearch, assign_rows
+from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, layer_parts
+from polyfold.bootstrap._sampling import ClusteringSpec, child_stream, sample_clustering
+
+# Pairs of rows whose similarity is compared between replicates.
+PAIRS = 20_000
+# Blocks of a stream are encoded side by side, and build nothing twice.
+_BUILDING = threading.Lock()
+
+
+@dataclass
+class Encoder:
+    """A fitted network without its output layer.
+
+    Attributes
+    ----------
+    first : FirstLayer
+        How the first layer finds nearest centres; holds the training rows.
+    sizes : list of int
+        Centres per clustering, layer by layer.
+    specs : list of list of ClusteringSpec
+        What every clustering of every layer is made of; above the first layer, `features` are numbers within the
+        replicate.
+    codes : list of (V, n) unsigned
+        Codes of the training rows in every layer, replicate after replicate.
+    n_replicates : int
+    assignment_error : float
+        Estimated fraction of assignments of the first layer that differ from the exact ones.
+    neighbor_recall : float
+        Estimated fraction of the true neighbours in the lists that the candidates came from.
+    """
+
+    first: FirstLayer
+    sizes: list[int]
+    specs: list[list[ClusteringSpec]] = field(default_factory=list, repr=False)
+    codes: list[np.ndarray] = field(default_factory=list, repr=False)
+    n_replicates: int = 1
+    assignment_error: float = 0.0
+    neighbor_recall: float = 1.0
+
+    def encode(self, X: Any, layer: int, *, n_jobs: int = 1) -> np.ndarray:
+        """Codes of rows in a layer (0 is the first): (V, n)."""
+        return self._encode_up_to(X, layer, n_jobs)[-1]
+
+    def encode_layers(self, X: Any, *, n_jobs: int = 1) -> list[np.ndarray]:
+        """Codes of rows in every layer: (V, n) each."""
+        return self._encode_up_to(X, len(self.sizes) - 1, n_jobs)
+
+    def up_to(self, layer: int) -> "Encoder":
+        """Return the same network without the layers above `layer`."""
+        parts = {name: getattr(self, name)[: layer + 1] for name in ("sizes", "specs", "codes")}
+        return replace(self, **parts)
+
+    def replicate(self, codes: np.ndarray, number: int) -> np.ndarray:
+        """Codes of one replicate among the (V, n) codes of all."""
+        size = len(codes) // self.n_replicates
+        return codes[number * size : (number + 1) * size]
+
+    def _encode_up_to(self, X: Any, layer: int, n_jobs: int) -> list[np.ndarray]:
+        rows = self.first.prepare(X, n_jobs=n_jobs)
+        codes = [assign_rows(self._searches(0)[0], rows, self.sizes[0], n_jobs=n_jobs)]
+        for level in range(1, layer + 1):
+            parts = [
+                assign_rows(search, self.replicate(codes[-1], number).T, self.sizes[level], n_jobs=n_jobs)
+                for number, search in enumerate(self._searches(level))
+            ]
+            codes.append(np.vstack(parts))
+        return codes
+
+    def _searches(self, level: int) -> Sequence[LayerSearch]:
+        """Return the searches of a layer, one per replicate above the first layer; built once, and not stored."""
+        with _BUILDING:
+            built = vars(self).setdefault("_built", {})
+            if level not in built:
+                built[level] = self._build(level)
+            return built[level]
+
+    def _build(self, level: int) -> Sequence[LayerSearch]:
+        if level == 0:
+            return [replace(self.first, specs=self.specs[0])]  # pyright: ignore[reportArgumentType]  (a dataclass)
+        V = len(self.specs[level]) // self.n_replicates
+        return [
+            CodeSearch(
+                self.replicate(self.codes[level - 1], number),
+                self.sizes[level - 1],
+                self.specs[level][number * V : (number + 1) * V],
+            )
+            for number in range(self.n_replicates)
+        ]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_built"}
+
+
+def fit_encoder(
+    rows: Any,
+    first: FirstLayer,
+    sizes: list[int],
+    *,
+    n_clusterings: int,
+    feature_fraction: float,
+    code_fraction: float = CODE_FRACTION,
+    reconstruction: float = 0.0,
+    seeds: np.random.SeedSequence,
+    replicate: int = 0,
+    n_jobs: int = 1,
+    checkpoint: LayerCheckpoint | None = None,
+) -> Encoder:
+    """Fit one replicate from the first layer up.
+
+    Parameters
+    ----------
+    rows : any
+        The training rows, as `first.prepare` returns them.
+    first : FirstLayer
+    sizes : list of int
+        Centres per clustering of every layer.
+    n_clusterings : int
+        Clusterings per layer.
+    feature_fraction, code_fraction : float
+        Fraction of the features, and of the clusterings below, that every clustering sees.
+    reconstruction : float
+        Fraction of those whose values move to the next centre.
+    seeds : SeedSequence
+        Decides everything, together with the numbers of replicate, layer and clustering.
+    replicate : int, default=0
+        Number of the replicate.
+    n_jobs : int
+        Threads.
+    checkpoint : LayerCheckpoint, optional
+        Where finished layers are stored, and read from if they are there.
+    """
+    n_rows, n_features = rows.shape
+    encoder = Encoder(first, list(sizes))
+    for level, size in enumerate(sizes):
+        specs = [
+            sample_clustering(
+                child_stream(seeds, "sampling", replicate, level, v),
+                n_rows=n_rows,
+                n_centers=size,
+                n_features=n_clusterings if level else n_features,
+                fraction=code_fraction if level else feature_fraction,
+                reconstruction=reconstruction,
+            )
+            for v in range(n_clusterings)
+        ]
+        encoder.specs.append(specs)
+        stored = checkpoint.load(level) if checkpoint is not None else None
+        if stored is None:
+            stored = _fit_layer(encoder, rows, level, n_jobs, checkpoint)
+            if level == 0 and replicate == 0:  # the first replicate speaks for all
+                stored |= replace(first, specs=specs).quality(stored["codes"], rows=rows, seeds=seeds)  # pyright: ignore[reportArgumentType]
+            if checkpoint is not None:
+                checkpoint.save(level, **stored)
+        encoder.codes.append(stored.pop("codes"))
+        for name, value in stored.items():
+            setattr(encoder, name, float(value))
+    return encoder
+
+
+def _fit_layer(
+    encoder: Encoder, rows: Any, level: int, n_jobs: int, checkpoint: LayerCheckpoint | None
+) -> dict[str, Any]:
+    """Codes of the training rows in one layer."""
+    below = encoder.codes[level - 1].T if level else rows
+    (search,) = encoder._build(level)
+    return {
+        "codes": assign_rows(
+            search,
+            below,
+            encoder.sizes[level],
+            n_jobs=n_jobs,
+            what=f"layer {level + 1}/{len(encoder.sizes)}",
+            parts=None if checkpoint is None else layer_parts(checkpoint, level),
+        )
+    }
+
+
+def fit_replicates(
+    rows: Any,
+    first: FirstLayer,
+    sizes: list[int],
+    *,
+    seeds: np.random.SeedSequence,
+    known: Sequence[Encoder] = (),
+    checkpoint: Callable[[int | None], LayerCheckpoint | None] = lambda number: None,
+    **options: Any,
+) -> tuple[Encoder, float, float]:
+    """Fit pairs of replicates until the similarity of the last layer is reliable.
+
+    Parameters
+    ----------
+    rows, first, sizes, seeds
+        As in `fit_encoder`.
+    known : list of Encoder
+        Replicates that are fitted already.
+    checkpoint : callable
+        Where the layers of a replicate, given by its number, are stored.
+    **options : dict
+        Further arguments of `fit_encoder`.
+
+    Returns
+    -------
+    encoder : Encoder
+    reliability : float
+        Estimated squared correlation of the similarity with that of infinitely many clusterings, over pairs of rows.
+    error : float
+        Its standard error.
+    """
+    pairs = np.random.default_rng(child_stream(seeds, "reliability")).integers(rows.shape[0], size=(2, PAIRS))
+    fitted, similarities, value, error = list(known), [], 0.0, 0.0
+    # At most so many: a progress bar that expects them all ends early rather than late.
+    for number in track(range(MAX_REPLICATES), "replicates"):
+        if number == len(fitted):
+            settings = {"n_clusterings": REPLICATE_CLUSTERINGS, "seeds": seeds, "checkpoint": checkpoint(number)}
+            fitted.append(fit_encoder(rows, first, sizes, replicate=number, **settings, **options))
+        codes = fitted[number].codes[-1]
+        similarities.append((codes[:, pairs[0]] == codes[:, pairs[1]]).mean(axis=0))
+        if number % 2:
+            value, error = reliability(np.array(similarities))
+            if value >= RELIABLE:
+                break
+    return join(fitted), value, error
+
+
+def reliability(similarities: np.ndarray) -> tuple[float, float]:
+    """Estimate how much of the mean of rows would repeat with other rows (Spearman and Brown), and the error.
+
+    Parameters
+    ----------
+    similarities : (s, p)
+        Independent measurements of the same p quantities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth, noise = np.random.default_rng(0).standard_normal((2, 4, 5000))
+    >>> round(reliability(truth[0] + noise)[0], 1)
+    0.8
+    """
+    count = len(similarities)
+    centered = similarities - similarities.mean(axis=1, keepdims=True)
+    common = centered.sum(axis=0)
+    squares = (centered**2).sum(axis=0)
+    # Products of different rows, and of rows with themselves: means over pairs of points, with their spread.
+    cross = (common**2 - squares) / (count * (count - 1))
+    total = squares / count
+    if not total.any():
+        return 1.0, 0.0
+    correlation = float(np.clip(cross.mean() / total.mean(), 0.0, 1.0))
+    value = count * correlation / (1.0 + (count - 1) * correlation)
+    # The error of the ratio, to first order; the derivative of the formula carries it over.
+    spread = np.std(cross - correlation * total) / (np.sqrt(similarities.shape[1]) * total.mean())
+    return value, float(spread * count / (1.0 + (count - 1) * correlation) ** 2)
+
+
+def join(replicates: Sequence[Encoder]) -> Encoder:
+    """Return one network with the clusterings of all replicates."""
+    joined = replace(replicates[0], specs=[], codes=[], n_replicates=len(replicates))
+    for level in range(len(joined.sizes)):
+        joined.specs.append([spec for encoder in replicates for spec in encoder.specs[level]])
+        joined.codes.append(np.vstack([encoder.codes[level] for encoder in replicates]))
+    return joined

@@ -1,0 +1,56 @@
+import numpy as np
+from sklearn.datasets import make_blobs
+
+from polyfold._policy import SAME_STABILITY, STABILITY_ROWS
+from polyfold.bootstrap import decaying_sizes
+from polyfold.clustering import agreement, layer_stability, select_feature_fraction, select_layer
+
+SEEDS = np.random.SeedSequence(0)
+
+
+def codes_of(labels, n_clusterings, n_centers, noise, seed):
+    rng = np.random.default_rng(seed)
+    stray = rng.random((n_clusterings, len(labels))) < noise
+    return np.where(stray, rng.integers(n_centers, size=stray.shape), labels).astype(np.uint8)
+
+
+def select(X):
+    sizes = decaying_sizes(len(X) // 2, 0.5, 3)
+    return select_feature_fraction(X, metric="euclidean", n_classes=3, decay=0.5, sizes=sizes, seeds=SEEDS, n_jobs=1)
+
+
+def test_the_layer_that_separates_groups_is_stable():
+    y = np.repeat([0, 1, 2], 40)
+    layers = [codes_of(y, 40, 9, noise, seed=0) for noise in (1.0, 0.3)]
+    scores = layer_stability(layers, [9, 9], 3, seeds=SEEDS)
+    assert scores[0] < 0.3
+    assert scores[1] > 0.9
+
+
+def test_of_equally_stable_layers_the_deepest_is_selected():
+    assert select_layer({0: 0.9, 1: 0.9 - SAME_STABILITY / 2, 2: 0.5}) == 1
+    assert select_layer({0: 0.9, 1: 0.2}) == 0
+
+
+def test_finding_nothing_twice_is_not_stability():
+    assert agreement([0, 0, 0], [0, 0, 0]) == 0.0
+    assert agreement([0, 1, 1], [1, 0, 0]) == 1.0
+
+
+def test_a_fraction_with_one_feature_is_not_tried():
+    X, _ = make_blobs(100, n_features=4, centers=3, random_state=0)
+    choice = select(X)
+    assert set(choice.scores) == {0.5, 0.8}
+    assert len(choice.replicates) == 2
+
+
+def test_few_rows_keep_one_half_and_two_features_are_both_seen():
+    X, _ = make_blobs(30, n_features=4, random_state=0)
+    assert (select(X).fraction, select(X).scores) == (0.5, {})
+    X, _ = make_blobs(100, n_features=2, random_state=0)
+    assert (select(X).fraction, select(X).scores) == (1.0, {})
+
+
+def test_replicates_of_a_sample_are_not_those_of_all_rows():
+    X, _ = make_blobs(STABILITY_ROWS + 100, n_features=4, centers=3, random_state=0)
+    assert select(X).replicates == []

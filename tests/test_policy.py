@@ -1,0 +1,83 @@
+"""Numbers that can change a result live in `polyfold._policy`, and nowhere else."""
+
+import ast
+from pathlib import Path
+
+import polyfold
+from polyfold import _policy
+
+ROOT = Path(polyfold.__file__).parent
+PACKAGES = ("bootstrap", "clustering", "estimators/_bootstrap", "estimators/_code_neighbors", "estimators/_layouts")
+# Sizes of blocks, memory, tolerances of exact computations and effort of estimates, file by file. They change the time
+# or the memory of a computation, or the digits of a diagnostic, not what is computed.
+SIZES = {
+    "bootstrap/_candidate_search.py": {
+        "BLOCK",
+        "EXACT_ROWS",  # which library searches, not what is searched
+        "CHECKED_CLUSTERINGS",
+        "CHECKED_ROWS",
+        "FARTHEST",
+        "CHUNK",
+    },
+    "bootstrap/_layer_checkpoint.py": {"EVERY"},
+    "bootstrap/_code_search.py": {"BYTE", "LOW"},
+    "bootstrap/_dense_search.py": {
+        "FULL_WIDTH",
+        "DIRECTIONS",
+        "SAMPLE",
+        "FAR_OUT",
+        "BLOCK",
+        "BLOCK_ENTRIES",
+        "CHUNK",
+        "FEW_ROWS",
+        "FEW_BLOCK",
+    },
+    "bootstrap/_encoder.py": {"PAIRS"},
+    "bootstrap/_first_layer.py": {"BLOCK", "LONGEST_LIST"},
+    "bootstrap/_inverted_index.py": {"TIE"},
+    "bootstrap/_output.py": {"DENSE_ROWS", "OVERSAMPLING", "POWER_STEPS", "BLOCK", "CLUSTERINGS"},
+    "bootstrap/_sampling.py": {"SMALLEST"},
+    "bootstrap/_shared_codes.py": {"BLOCK", "TILE_BYTES", "LANES", "BYTE_ROWS"},
+    "clustering/_levels.py": {"DRAWN", "SAMPLE_FRACTION", "FEWEST_ROWS", "MANY_DISTINCT", "FEWEST_MEMBERS"},
+    "clustering/_spectral_readout.py": {"OVERSAMPLING", "TOLERANCE", "MAX_STEPS"},
+    "clustering/_stability.py": {"RUNS"},
+    "estimators/_bootstrap_clustering.py": {"START_ROWS"},
+    "estimators/_bootstrap_rows.py": {"HEAVY", "ADVICE_ROWS"},
+}
+
+
+def is_number(node):
+    """Whether an expression is made of numbers alone."""
+    numbers = [part for part in ast.walk(node) if isinstance(part, ast.Constant)]
+    names = any(isinstance(part, ast.Name | ast.Attribute) for part in ast.walk(node))
+    return bool(numbers) and not names and all(type(part.value) in (int, float) for part in numbers)
+
+
+def constants(source):
+    """Names of the numeric constants of a module."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and is_number(node.value):
+            for target in node.targets:
+                yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name))
+
+
+def test_no_other_module_defines_a_number_that_can_change_a_result():
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith(PACKAGES) and (names := set(constants(path.read_text()))):
+            found[name] = names
+    assert found == SIZES
+
+
+def test_a_constant_is_seen():
+    assert set(constants("A, B = 2, 3.5\nC = 2**7\nD = (0.2, 0.5)\nE = 'text'\nF = A\n_G = -1")) == {*"ABCD", "_G"}
+
+
+def test_the_policy_is_short_and_every_line_has_a_reason():
+    source = Path(_policy.__file__).read_text()
+    names = list(constants(source))
+    assert len(names) <= 25
+    blocks = source.split('"""')[2].strip().split("\n\n")
+    assert len(blocks) > 10
+    assert all(block.startswith("#") for block in blocks)
