@@ -113,7 +113,7 @@ def _counted(n_jobs: int) -> int:
 
 
 def _available() -> int:
-    """Number of cores that the process may use, by affinity, control group and environment."""
+    """Return the number of cores the process may use, by affinity, control group and environment."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return min(cpu_count(), int(asked)) if asked.isdecimal() and int(asked) else cpu_count()
 
