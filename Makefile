@@ -4,10 +4,10 @@ VENV ?= .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 DATA := $(POLYFOLD_DATA)
 
-.PHONY: demo test lint types unit test-browser bench reproduce docs readme pictures clean
+.PHONY: demo test test-fast test-torch lint types unit test-browser bench reproduce docs readme pictures clean
 
 demo: $(VENV)/.demo
-	$(BIN)/python -m polyfold.experiments.demo --output polyfold-demo
+	$(BIN)/python -m polyfold.demo --output polyfold-demo
 
 test: lint types unit
 
@@ -16,10 +16,19 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 
 types: $(VENV)/.test
-	$(BIN)/basedpyright
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 unit: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q --ignore=tests/browser
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not browser and not torch"
+
+# A quick answer before a commit: no doctests, and nothing that is slow or needs a cluster.
+test-fast: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q tests -m "not slow and not torch and not browser and not dask"
+
+test-torch: $(VENV)/.test
+	@$(BIN)/python -c "import torch" 2>/dev/null || \
+		{ echo "torch is not installed; run: $(BIN)/python -m pip install torch"; exit 2; }
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m torch
 
 # The explorer's page in chromium; where there is none and none can be installed, its tests are skipped and say so.
 test-browser: $(VENV)/.test
@@ -29,9 +38,9 @@ test-browser: $(VENV)/.test
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
-# Every table and figure of the papers; what is finished is not computed again. Then the pages on them.
+# Run every table and figure of the papers, reusing the stored cells, and write the pages about them.
 reproduce: $(VENV)/.test
-	$(BIN)/python -m polyfold.experiments all --out docs/reproduction/results
+	$(BIN)/python -m papers all --out papers/results
 	$(BIN)/python -m benchmarks.pages.reproduction
 
 docs: $(VENV)/.docs
@@ -52,14 +61,14 @@ pictures: $(VENV)/.docs
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache polyfold-demo build dist docs/api docs/gallery docs/references.rst
 
-$(BIN)/python:
+$(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 
 # One stamp per set of extras, renewed when the dependencies change.
-$(VENV)/.demo: pyproject.toml | $(BIN)/python
+$(VENV)/.demo: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot]"
 	touch $@
 
-$(VENV)/.%: pyproject.toml | $(BIN)/python
+$(VENV)/.%: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$*]"
 	touch $@

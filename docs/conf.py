@@ -36,7 +36,6 @@ exclude_patterns = [
     "gallery/**/*.ipynb",
     "gallery/**/*.py",
     "gallery/**/README.rst",
-    "reproduction/results",
 ]
 templates_path = ["_templates"]
 nitpicky = True  # a reference that leads nowhere is an error

@@ -1,12 +1,65 @@
-import importlib.util
+import inspect
+import re
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
-if importlib.util.find_spec("torch"):
-    import torch
+from tests.catalog import Entry
 
-    torch.set_num_threads(1)  # two test processes with two threads each wait for one another
+FOLDERS = {"browser": "browser", "papers": "slow"}  # folder of tests -> marker
+DASK_FIXTURES = {"processes", "workers"}
+DASK_CONTAINERS = {"dask", "frame"}
+
+
+MARKS = {"torch": "torch", "dask": "dask", "distributed": "dask"}  # imported package -> marker
+
+
+@cache
+def imported(module):
+    """Return the markers of the packages that a test module imports at its top."""
+    packages = {value.__name__.partition(".")[0] for value in vars(module).values() if isinstance(value, ModuleType)}
+    return {MARKS[name] for name in packages & MARKS.keys()}
+
+
+@cache
+def skips_without(function):
+    """Return the markers of the packages without which a test skips itself."""
+    return {MARKS[name] for name in re.findall(r'importorskip\("(\w+)"', inspect.getsource(function)) if name in MARKS}
+
+
+def marks(item):
+    """Return the markers that follow from a test's folder, imports, fixtures and parameters."""
+    callspec = getattr(item, "callspec", None)
+    values = list(callspec.params.values()) if callspec else []
+    if item.path.parent.name in FOLDERS:
+        yield FOLDERS[item.path.parent.name]
+    if DASK_FIXTURES & set(item.fixturenames) or any(isinstance(v, str) and v in DASK_CONTAINERS for v in values):
+        yield "dask"
+    if any(isinstance(value, Entry) and value.needs_torch for value in values):
+        yield "torch"
+    yield from imported(item.module) | skips_without(item.function)
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by -m
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if isinstance(item, pytest.Function) and item.path.is_relative_to(Path(__file__).parent):
+            for name in marks(item):
+                item.add_marker(name)
+        if item.get_closest_marker("torch") and find_spec("torch") is None:
+            item.add_marker(pytest.mark.skip(reason="torch is not installed"))
+
+
+def pytest_collection_finish(session):
+    """Give torch one thread: two test processes with two threads each wait for one another."""
+    if find_spec("torch") and any(item.get_closest_marker("torch") for item in session.items):
+        import torch
+
+        torch.set_num_threads(1)
 
 
 @pytest.fixture
@@ -23,7 +76,7 @@ def blobs(rng):
 
 @pytest.fixture(scope="session")
 def processes():
-    """A cluster of two worker processes, shared by all tests that need real ones; it is nobody's default."""
+    """A Dask cluster of two worker processes, shared by all tests that need real ones; it is not the default."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         yield cluster

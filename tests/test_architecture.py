@@ -13,6 +13,7 @@ from polyfold import kernels
 ROOT = Path(polyfold.__file__).parent
 LAYERS = [
     "exceptions",
+    "_typing",
     "_linalg",
     "_validation",
     "_files",
@@ -35,12 +36,12 @@ LAYERS = [
     "export",
     "datasets",
     "report",
-    "experiments",
+    "demo",
     "cli",
 ]
 # Layers that see arrays only: they import nothing but the numeric and border layers.
 ARRAYS_ONLY = {"metrics", "datasets"}
-GROUND = {"exceptions", "_linalg", "_validation", "_files", "_running", "_regression"}
+GROUND = {"exceptions", "_typing", "_linalg", "_validation", "_files", "_running", "_regression"}
 
 
 def layer_of(module: str) -> str:
@@ -138,6 +139,23 @@ def test_the_walk_of_an_x_through_a_fit_is_short():
 
 def test_imports_point_down_the_list():
     assert [arrow for arrow in arrows() if not is_allowed(*arrow[1:])] == []
+
+
+def outside_imports(code: str) -> set[str]:
+    """Return the folders of the repository, outside the package, that a module imports."""
+    nodes = list(ast.walk(ast.parse(code)))
+    modules = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
+    modules += [name.name for node in nodes if isinstance(node, ast.Import) for name in node.names]
+    return {module.partition(".")[0] for module in modules} & {"papers", "benchmarks", "tests"}
+
+
+def test_the_package_imports_neither_papers_nor_benchmarks():
+    found = {str(path): outside_imports(path.read_text()) for path in ROOT.rglob("*.py")}
+    assert {path: names for path, names in found.items() if names} == {}
+    assert outside_imports("from papers.data import load_dataset\nimport benchmarks.cluster") == {
+        "papers",
+        "benchmarks",
+    }
 
 
 def test_a_wrong_arrow_is_seen():

@@ -12,6 +12,8 @@ from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
 import polyfold
+
+pytest.importorskip("benchmarks", reason="the source distribution has no benchmarks")
 from benchmarks.pages import blocks
 
 ROOT = Path(__file__).parents[1]
@@ -82,9 +84,9 @@ def run(page, language="python"):
 
 
 def some_digits(*, return_X_y=False):
-    """Every third digit: the code of a page is run as it stands, in a third of the time or less."""
+    """Every sixth digit: the code of a page runs as it stands, in a sixth of the time or less."""
     digits = load_digits()
-    few = Bunch(**{**digits, "data": digits.data[::3], "target": digits.target[::3], "images": digits.images[::3]})
+    few = Bunch(**{**digits, "data": digits.data[::6], "target": digits.target[::6], "images": digits.images[::6]})
     return (few.data, few.target) if return_X_y else few
 
 
@@ -99,10 +101,14 @@ def elsewhere(monkeypatch, tmp_path):
 WITH_CODE = [str(p.relative_to(ROOT)) for p in PAGES if "```python" in p.read_text() and p.name != "README.md"]
 
 
-@pytest.mark.parametrize("page", WITH_CODE)
+NEEDS_TORCH = "docs/guide/autoencoders.md"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.torch] if page == NEEDS_TORCH else []) for page in WITH_CODE]
+)
 def test_the_snippets_of_a_page_run_as_they_stand(page, elsewhere):
-    if page.endswith("autoencoders.md"):
-        pytest.importorskip("torch")
     run(page)
 
 
@@ -126,6 +132,7 @@ def test_a_guide_opens_with_its_purpose_and_a_picture(page):
     assert "$" not in opening.split("![")[0]
 
 
+@pytest.mark.slow
 def test_the_example_of_the_readme_runs_and_is_better_on_points_never_seen():
     names = run("README.md")
     X, X_new, y_new, accuracy = (names[name] for name in ("X", "X_new", "y_new", "clustering_accuracy"))

@@ -1,15 +1,13 @@
 """Every example of the gallery runs, on few rows, draws a picture and warns of nothing."""
 
 import runpy
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").rglob("plot_*.py"))
-# Example -> the extra it shows.
-NEEDS = {"plot_deep_modules": "torch"}
+NEEDS_TORCH = {"plot_deep_modules"}
 
 
 def test_the_gallery_is_there():
@@ -17,14 +15,18 @@ def test_the_gallery_is_there():
     assert all((path.parent / "GALLERY_HEADER.rst").exists() for path in EXAMPLES)
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.torch] if path.stem in NEEDS_TORCH else [])
+        for path in EXAMPLES
+    ],
+)
 def test_example(path, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib").use("agg")
     import matplotlib.pyplot as plt
 
-    extra = NEEDS.get(path.stem)
-    if extra and find_spec(extra) is None:
-        pytest.skip(f"{extra} is not installed")
     monkeypatch.setenv("POLYFOLD_SMALL", "1")
     monkeypatch.chdir(tmp_path)  # what an example writes
     monkeypatch.setattr(plt, "show", lambda: None)

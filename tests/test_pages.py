@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+pytest.importorskip("benchmarks", reason="the source distribution has no benchmarks")
 from benchmarks._measure import measured
 from benchmarks.pages import _clusters, _maps, _search, peers, reproduction, scale
 from benchmarks.pages._markdown import cells, table
@@ -111,6 +112,7 @@ def test_levels_at_which_search_is_slower_are_named():
     assert text.count("recall 95 % (16, 20)") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 def test_peak_memory_counts_what_was_freed_again():
     seen = measured(lambda: np.ones(10_000_000).sum())

@@ -1,4 +1,4 @@
-"""Write docs/reproduction.md and a page for every paper from docs/reproduction/results: ``make reproduction``."""
+"""Write docs/reproduction.md and a page for every paper from papers/results: ``make reproduce``, ``make readme``."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import json
 from pathlib import Path
 from typing import Any
 
-from polyfold.experiments._registry import Experiment, Paper, papers
-from polyfold.experiments._report import FAILS, HOLDS, UNTESTED
-from polyfold.experiments._tables import body, explained, shown, table
+from papers.markdown import body, explained, shown, table
+from papers.registry import Experiment, Paper, papers
+from papers.report import FAILS, HOLDS, UNTESTED
+from papers.runner import RESULTS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-RESULTS = DOCS / "reproduction" / "results"
 MARK = "<!-- Written by `python -m benchmarks.pages.reproduction` from the result files; edit those, not this. -->"
 
 HEAD = """# The papers, reproduced
 
-The tables and figures of the four papers that polyfold grew from, run by its public API and set beside the printed
-numbers: {run} of {all}{left}. Nothing here is typed by hand: these pages are written from the files in
-`docs/reproduction/results`, which hold every number with its seeds, its commit and the machine. Run any of them
-yourself:
+These pages compare the tables and figures of the four papers behind polyfold with our own runs: {run} of
+{all}{left}. They are written from the files in `papers/results`, which hold every number with its seeds, commit and
+machine. The experiments are in the folder `papers` of the repository, not in the installed package. Run them from the
+root of a clone:
 
 ```text
-polyfold reproduce --list
-polyfold reproduce mbm-table2 --fast
-polyfold reproduce all --out results
+python -m papers list
+python -m papers mbm-table2 --fast
+python -m papers all --out papers/results
 ```
 
-A run writes `<name>.json` with every number, `<name>.md` with the tables beside the paper's, and its figure as
-`.png` and `.svg` into the folder `--out` (`polyfold-reproduce` unless given; `.fast` stands in the names). A paper's
-name runs all of its experiments, `--seed` sets the first seed. What is finished is kept in `cells/` there, so that the
-same command goes on where it was interrupted; `--fresh` computes it again. Other data or another seed want another
-folder.
+A run writes three files to the folder `--out` (default: `papers-results`): `<name>.json` with the numbers, `<name>.md`
+with the tables next to the paper's, and `<name>.png` with the figure. With `--fast`, the names contain `.fast`. The
+name of a paper runs all of its experiments, and `--seed` sets the first seed. Finished parts are stored in
+`cells/` of that folder. If a run is interrupted, the same command continues it; `--fresh` computes everything again.
+Use another folder for other data or another seed.
 
-Sets are read from the folder that [`POLYFOLD_DATA`](guide/datasets.md) names; one that is not there is told, and the
-rest runs. Sets marked as *regenerated* were made anew by the published recipes."""
+The data folder is set by [`POLYFOLD_DATA`](guide/datasets.md#data-sets-of-the-papers). A missing data set is reported,
+and the other parts still run. Sets marked *regenerated* were generated again by the published recipes."""
 
 CLAIMS = """## What the papers claim
 
@@ -117,8 +117,8 @@ def section(experiment: Experiment, result: dict[str, Any] | None) -> list[str]:
     parts = [f"## {experiment.name}", f"**{experiment.title}**", f"*Question.* {experiment.question}"]
     parts += [f"*Setting.* {experiment.setting}", f"*Expected.* {experiment.expected}"]
     if result is None:
-        return [*parts, f"Not run in full yet; `polyfold reproduce {experiment.name}` does."]
-    figure = f"results/{experiment.name}.png" if result["panels"] else None
+        return [*parts, f"Not run in full yet; run `python -m papers {experiment.name}`."]
+    figure = f"../../papers/results/{experiment.name}.png" if result["panels"] else None
     return [*parts, *body(result, figure), provenance(result)]
 
 
@@ -128,7 +128,7 @@ def provenance(result: dict[str, Any]) -> str:
     machines = "; ".join(dict.fromkeys(context["machine"] for context in result["contexts"]))
     settings = ", ".join(f"{name} {shown(value)}" for name, value in result["settings"].items())
     seeds = ", ".join(map(str, result["seeds"]))
-    file = f"[{result['name']}.json](results/{result['name']}.json)"
+    file = f"[{result['name']}.json](../../papers/results/{result['name']}.json)"
     return f"*{file}: {settings}; seeds {seeds}; {result['cpu seconds'] / 60:.1f} CPU minutes; {commits}; {machines}.*"
 
 

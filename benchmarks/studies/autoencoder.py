@@ -1,6 +1,6 @@
 """Are small networks trained together faster than one after another?
 
-The tables and figures of the paper are experiments (`polyfold reproduce mae`). Design: ten modular regressors of one
+The tables and figures of the paper are experiments (`python -m papers mae`). Design: ten modular regressors of one
 output on 4,000 rows, four epochs, on two threads; all in one model against one model each.
 
 Expected: together, a fraction of the time.

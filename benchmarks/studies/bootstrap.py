@@ -1,6 +1,6 @@
 """Are bootstrap networks fast enough to be used, and what does their quality cost?
 
-The paper's own tables and figures are in ``polyfold.experiments`` (``mbn``). Design, one part each:
+The paper's own tables and figures are in ``papers`` (``mbn``). Design, one part each:
 
 - ``small``: 5,000 MNIST images (500 per digit), recommended settings, three seeds; fit against the bare
   single-precision products of its bottom layer.
@@ -33,6 +33,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 import polyfold as pf
+from papers.data import load_dataset
 from polyfold.bootstrap._matching import match
 from polyfold.bootstrap._network import fit_network
 from polyfold.ensembles import DropoutNetwork
@@ -91,7 +92,7 @@ def warm_up() -> None:
 
 def digits(data: Path, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """500 images of every digit from the training part."""
-    X, y = pf.datasets.load_mnist(data, return_X_y=True)
+    X, y = load_dataset("mnist", data, return_X_y=True)
     rng = np.random.default_rng(seed)
     rows = np.concatenate([rng.choice(np.flatnonzero(y[:60000] == c), 500, replace=False) for c in range(10)])
     return X[rows], y[rows]
@@ -125,7 +126,7 @@ def full(data: Path) -> dict[str, Any]:
     import umap
 
     warm_up()
-    X, y = pf.datasets.load_mnist(data, return_X_y=True)
+    X, y = load_dataset("mnist", data, return_X_y=True)
     train, test = X[:60000], X[60000:]
     shutil.rmtree(checkpoint(), ignore_errors=True)
     before = bare_products(60000, 8000, 392)
@@ -166,7 +167,7 @@ def checkpoint() -> Path:
 
 def student(data: Path) -> dict[str, Any]:
     """Teach a small network the clusters of the large one."""
-    X, y = pf.datasets.load_mnist(data, return_X_y=True)
+    X, y = load_dataset("mnist", data, return_X_y=True)
     train, test = X[:60000], X[60000:]
     model = network(10, 0, first_layer=8000).fit(train, checkpoint=checkpoint())
     kmeans = best_of_fifty(model.embedding_, 10, 0)
@@ -196,7 +197,7 @@ STUDENT_EPOCHS = 8
 
 def upper(data: Path) -> dict[str, Any]:
     """Codes matched by our kernels and by scipy's sparse product, layer by layer, on one thread."""
-    X, _ = pf.datasets.load_mnist(data, return_X_y=True)
+    X, _ = load_dataset("mnist", data, return_X_y=True)
     n = 20000
     model = network(10, 0, first_layer=8000).fit(X[:n])
     net, layers, ours, theirs = model.network_, [], 0.0, 0.0
@@ -233,7 +234,7 @@ def sparse_winners(H: sp.csr_matrix, W: sp.csr_matrix) -> np.ndarray:
 def growth(data: Path) -> dict[str, Any]:
     """Exponents of time in n and in V."""
     warm_up()
-    X, _ = pf.datasets.load_mnist(data, return_X_y=True)
+    X, _ = load_dataset("mnist", data, return_X_y=True)
     sizes = (5000, 10000, 20000, 40000)
     rows = [by_graph(X[:n]) for n in sizes]
     exact = [fit_seconds(X[:n], 1000, 50, "exact") for n in sizes]

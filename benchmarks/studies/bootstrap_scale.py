@@ -26,6 +26,7 @@ from numba import njit
 
 import polyfold as pf
 from benchmarks.studies.scale import in_fresh_process, watched
+from papers.data import load_dataset
 from polyfold.metrics import clustering_accuracy, nmi
 
 SIZES = (60_000, 125_000, 250_000, 500_000)
@@ -48,7 +49,7 @@ class Distorted:
     """
 
     def __init__(self, data: Path, rows: int):
-        X, y = pf.datasets.load_mnist(data, return_X_y=True)
+        X, y = load_dataset("mnist", data, return_X_y=True)
         self.images, self.digits, self.rows = X[:IMAGES].reshape(-1, SIDE, SIDE), y[:IMAGES], rows
 
     def __iter__(self) -> Iterator[np.ndarray]:

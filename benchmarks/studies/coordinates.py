@@ -36,6 +36,7 @@ from benchmarks.clusterers import NEIGHBORS
 from benchmarks.labelled import load_labelled
 from benchmarks.studies._held_out import SHAPES, N
 from benchmarks.studies.nonredundant import read_off, svm_error
+from papers.data import load_dataset
 
 DRAWS = (0, 1, 2)
 COUNTS = (2, 3, 5, 10)
@@ -174,7 +175,7 @@ def lowest(make: Callable[..., tuple[np.ndarray, np.ndarray]], embed: Embed, see
 
 def fifteen(data: Path) -> dict[str, Any]:
     """UMAP of 15,000 images on two and five coordinates: errors of the SVM of the paper's Table 1, by draw."""
-    X, y = pf.datasets.load_mnist(data, return_X_y=True)
+    X, y = load_dataset("mnist", data, return_X_y=True)
     errors: dict[str, list[float]] = {"2": [], "5": []}
     for seed in DRAWS:
         rows = np.random.RandomState(seed).choice(len(X), 15000, replace=False)

@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 
 import polyfold as pf
 from benchmarks._record import best_of
+from papers.data import load_dataset
 from polyfold.exceptions import ModelFileError
 from polyfold.saving._container import pack, unpack
 from tests.saving.corruption import corruptions
@@ -87,7 +88,7 @@ def corrupted(data: Path, count: int = 1000, behind_the_checksum: bool = False) 
 
 
 def _images(data: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    X, y = pf.datasets.load_mnist(data, return_X_y=True)
+    X, y = load_dataset("mnist", data, return_X_y=True)
     order = np.random.RandomState(0).permutation(len(X))[:14_000]
     X, y = X[order].astype(np.float32), y[order]
     return X[:12_000], y[:12_000], X[12_000:]

@@ -1,6 +1,6 @@
 """What do diverse modules cost, and what do they give beside their quality?
 
-The paper's own tables and figures are in ``polyfold.experiments`` (``mbm``). Design: MNIST, 12,000 training images;
+The paper's own tables and figures are in ``papers`` (``mbm``). Design: MNIST, 12,000 training images;
 M = 15 modules of H = 20 dimensions, Gaussian kernel with the mean-distance width, Nyström rank R = 1000, single
 precision. Times are ratios of the best of several runs within one process; the floor is what no implementation can
 avoid, in bare BLAS and LAPACK.
@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_limits
 
 import polyfold as pf
 from benchmarks._record import best_of
+from papers.data import load_dataset
 from polyfold.metrics import retrieval_precision
 from polyfold.modular import bound_of, solve_adam, solve_closed, solve_sweeps, spectral_loss, waterfill
 from polyfold.modular._frames import frame_may_exist
@@ -37,7 +38,7 @@ GRID = (0.0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995, 0.999, 1.0)
 
 def images(data: Path) -> tuple[np.ndarray, np.ndarray]:
     """All images in single precision, and their digits."""
-    X, y = pf.datasets.load_mnist(data, return_X_y=True)
+    X, y = load_dataset("mnist", data, return_X_y=True)
     return X.astype(np.float32), y
 
 

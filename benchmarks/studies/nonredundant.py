@@ -1,7 +1,7 @@
 """Measure what unpredictable coordinates say beyond uncorrelated ones, and what they cost.
 
 Design, after [Blau2017]; plain and non-redundant embeddings always share the kernel and its defaults. The tables and
-figures of the paper are experiments (`polyfold reproduce nrs`).
+figures of the paper are experiments (`python -m papers nrs`).
 
 - rolls: Swiss rolls of 1,500 and 4,000 points, height scaled by 0.5 and 1, six draws; cross-validated R² of the
   height by 10-nearest-neighbours regression from two coordinates; LTSA and Hessian LLE also with noise 0.3, Isomap
@@ -38,6 +38,7 @@ from sklearn.svm import SVC
 
 import polyfold as pf
 from benchmarks.studies._held_out import SHAPES
+from papers.data import load_dataset
 
 DRAWS = (0, 1, 2)
 SHAPE_DRAWS = (0, 1, 2, 3, 4, 5)
@@ -47,7 +48,7 @@ ISOMAP_NOISE = (0.5, 0.7, 0.8, 0.9, 1.0)
 
 def images(data: Path) -> tuple[np.ndarray, np.ndarray]:
     """All images in single precision, and their digits."""
-    X, y = pf.datasets.load_mnist(data, return_X_y=True)
+    X, y = load_dataset("mnist", data, return_X_y=True)
     return X.astype(np.float32), y
 
 
@@ -198,7 +199,7 @@ def held_out(data: Path) -> dict[str, Any]:
             }
         X = make(np.random.RandomState(0))[0]
         figures[f"{name}, n_components='auto'"] = pf.NonRedundantEmbedding("auto", random_state=0).fit(X).n_components_
-    digits, faces = load_digits(), pf.datasets.load_umist(data)
+    digits, faces = load_digits(), load_dataset("umist", data)
     figures["digits"] = neighbor_errors(digits.data, digits.target)
     figures["faces"] = neighbor_errors(faces.data.astype(np.float64), faces.target)
     return figures
@@ -276,7 +277,7 @@ def growth(data: Path) -> dict[str, Any]:
 
 def one_size(data: Path, n: int) -> None:
     """Fit `n` images and print seconds and peak megabytes."""
-    X = pf.datasets.load_mnist(data, return_X_y=True)[0][:n].astype(np.float32)
+    X = load_dataset("mnist", data, return_X_y=True)[0][:n].astype(np.float32)
     pf.NonRedundantEmbedding(2, random_state=0).fit(X[:1000])
     start = time.perf_counter()
     pf.NonRedundantEmbedding(8, random_state=0).fit(X)

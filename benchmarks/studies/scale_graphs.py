@@ -32,6 +32,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import polyfold as pf
 from benchmarks.studies.scale import in_fresh_process, watched
+from papers.data import load_dataset
 
 SIZES = tuple(map(int, os.environ.get("POLYFOLD_SIZES", "60000,125000,250000,500000").split(",")))
 BLOCK, SIDE, SCORED = 10_000, 28, 10_000
@@ -40,7 +41,7 @@ KERNELS = ("diffusion", "lle", "ltsa", "hessian_lle", "isomap")
 
 def write_images(path: str, data: Path, rows: int) -> np.ndarray:
     """Write distorted images in single precision, block by block; return their digits."""
-    X, y = pf.datasets.load_mnist(data, return_X_y=True)
+    X, y = load_dataset("mnist", data, return_X_y=True)
     images = X.reshape(-1, SIDE, SIDE).astype(np.float32)
     out = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(rows, SIDE * SIDE))
     numbers = np.arange(rows) % len(images)

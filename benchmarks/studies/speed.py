@@ -32,6 +32,7 @@ import numpy as np
 
 import polyfold as pf
 from benchmarks.studies.bootstrap import JOBS, best_of_fifty, ratio, scores, timed, warm_up
+from papers.data import load_dataset
 
 TRIES = 3
 FIRST_CALLS = """
@@ -76,7 +77,7 @@ def first_calls(folder: str) -> dict[str, Any]:
 def one_row(data: Path) -> dict[str, Any]:
     """Prediction of one row, and of a few, by networks of 20,000 images."""
     warm_up()
-    X, _ = pf.datasets.load_mnist(data, return_X_y=True)
+    X, _ = load_dataset("mnist", data, return_X_y=True)
     figures: dict[str, Any] = {}
     for count in (100, 400):
         network = pf.MultilayerBootstrapNetwork(10, n_clusterings=count, random_state=0, n_jobs=JOBS).fit(X[:20000])
@@ -99,7 +100,7 @@ def peer(data: Path) -> dict[str, Any]:
     import umap
 
     warm_up()
-    X, y = pf.datasets.load_mnist(data, return_X_y=True)
+    X, y = load_dataset("mnist", data, return_X_y=True)
     train, labels = X[:60000], y[:60000]
     rivals: dict[str, Any] = {}
     for seed in (None, 0):

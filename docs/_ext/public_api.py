@@ -19,7 +19,7 @@ SECTIONS = {
     "polyfold.saving": ("Files", "Beside `polyfold.save` and `polyfold.load`."),
     "polyfold.networks": (
         "Deep modules",
-        "Modules that are torch networks; they need `pip install 'polyfold[torch]'`.",
+        "Modules that are PyTorch networks. They need the extra `torch`: run `pip install '.[torch]'` in the clone.",
     ),
     "polyfold.baselines": ("Baselines", "The rivals that modules and non-redundant coordinates are compared with."),
     "polyfold.kernels": ("Kernels", "Similarities of rows, by name or as objects, and what a new kernel is made of."),
@@ -28,9 +28,11 @@ SECTIONS = {
         "Files, blocks and clusters in the place of arrays, and how much memory they take.",
     ),
     "polyfold.metrics": ("Metrics", "Scores of finished representations."),
-    "polyfold.report": ("Pictures and pages", "They need `pip install 'polyfold[plot]'`."),
-    "polyfold.datasets": ("Data sets", "Loaders from a data folder, and generators."),
-    "polyfold.experiments": ("The papers", "Every table and figure, run and set beside the printed numbers."),
+    "polyfold.report": (
+        "Plots and HTML reports",
+        "They need the extra `plot`: run `pip install '.[plot]'` in the clone.",
+    ),
+    "polyfold.datasets": ("Data sets", "Generators with a seed."),
     "polyfold.bootstrap": ("Inside a bootstrap network", "Its parts as functions, for work on the method itself."),
     "polyfold.exceptions": ("Errors and warnings", "What can be caught or silenced by name."),
 }

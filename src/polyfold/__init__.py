@@ -4,10 +4,10 @@ Names are loaded on first use, so ``import polyfold`` costs milliseconds.
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from polyfold import baselines, bootstrap, datasets, experiments, kernels, metrics, networks, report, sources
+    from polyfold import baselines, bootstrap, datasets, kernels, metrics, networks, report, sources
     from polyfold._running import show_progress
     from polyfold.ensembles import Compressed, ModularClassifier, ModularNeighbors, select_diversity
     from polyfold.estimators import (
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     )
     from polyfold.export import to_onnx
     from polyfold.saving import load, save
+
+    __version__: str
 
 # Public name -> the package that defines it.
 _HOME = {
@@ -42,7 +44,7 @@ _HOME = {
     "show_progress": "_running",
     "to_onnx": "export",
 }
-_PACKAGES = ("baselines", "bootstrap", "datasets", "experiments", "kernels", "metrics", "networks", "report", "sources")
+_PACKAGES = ("baselines", "bootstrap", "datasets", "kernels", "metrics", "networks", "report", "sources")
 
 __all__ = [
     "BootstrapClustering",
@@ -59,7 +61,6 @@ __all__ = [
     "baselines",
     "bootstrap",
     "datasets",
-    "experiments",
     "kernels",
     "load",
     "metrics",
@@ -73,16 +74,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # type checkers would accept every name
 
-        return version("polyfold")
-    if name in _PACKAGES:
-        return importlib.import_module(f"polyfold.{name}")
-    if name in _HOME:
-        return getattr(importlib.import_module(f"polyfold.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'polyfold' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("polyfold")
+        if name in _PACKAGES:
+            return importlib.import_module(f"polyfold.{name}")
+        if name in _HOME:
+            return getattr(importlib.import_module(f"polyfold.{_HOME[name]}"), name)
+        raise AttributeError(f"module 'polyfold' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

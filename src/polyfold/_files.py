@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from polyfold._typing import Matrix
+
 # Rows whose bytes are taken at a time: a memmap is never read as a whole.
 ROWS = 4096
 
@@ -71,7 +73,7 @@ def digest(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-def fingerprint(value: Any) -> str:
+def fingerprint(value: object) -> str:
     """Return the digest of arrays, sparse matrices, settings, or dictionaries and lists of them."""
     return digest(json.dumps(portable(value), sort_keys=True).encode())
 
@@ -99,7 +101,7 @@ def portable(value: Any) -> Any:
     return getattr(value, "__qualname__", None) or re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
 
 
-def _content(X: Any) -> str:
+def _content(X: Matrix) -> str:
     """Digest of shape, type and entries; the order in memory does not count."""
     X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
     state = hashlib.blake2b(f"{type(X).__name__} {X.shape} {X.dtype.str}".encode(), digest_size=16)

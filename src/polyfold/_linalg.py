@@ -1,13 +1,14 @@
 """Numeric guards: eigenpairs that move together, stable roots, row blocks, distances."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms, safe_sparse_dot, svd_flip
+
+from polyfold._typing import Matrix
 
 BLOCK_BYTES = 16_000_000  # large enough that sums of Gram blocks cost little, small enough for any machine
 
@@ -23,7 +24,7 @@ def row_blocks(n_rows: int, width: int, itemsize: int = 8) -> Iterator[slice]:
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
-def as_dense(X: Any) -> NDArray:
+def as_dense(X: Matrix) -> NDArray:
     """Return `X` as an array, filled in where it is sparse."""
     return X.toarray() if sp.issparse(X) else np.asarray(X)
 
@@ -67,7 +68,7 @@ def _triangular_root(K: NDArray, cut: float) -> NDArray | None:
     return inverse.T
 
 
-def inner_products(X: Any, Y: Any) -> NDArray:
+def inner_products(X: Matrix, Y: Matrix) -> NDArray:
     """Return x·y for all pairs of rows, dense or sparse, in the precision of `X`."""
     return safe_sparse_dot(X, Y.astype(X.dtype, copy=False).T, dense_output=True)
 

@@ -7,13 +7,13 @@ moved to a standard position first, so that neither the origin nor the unit of t
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from polyfold._linalg import squared_distances
+from polyfold._typing import Matrix
 
 REGRESSORS = ("nadaraya_watson", "locally_linear")
 _BLOCK = 1_000_000
@@ -24,7 +24,7 @@ _NARROWEST, _WIDEST = 1e-150, 1e150
 # Weights below exp(-45) change no digit, not even beside the ridge; a product of sparse weights pays below a tenth.
 _NEGLIGIBLE, _SPARSE = 45.0, 0.1
 
-Smoother = Callable[[NDArray, Any], NDArray]
+Smoother = Callable[[NDArray, Matrix], NDArray]
 
 
 def standard_position(X: NDArray) -> tuple[NDArray, NDArray, float]:
@@ -137,7 +137,7 @@ def _distance_blocks(F: NDArray, queries: NDArray) -> Iterator[tuple[NDArray, ND
         yield rows, d2
 
 
-def _weights(d2: NDArray, bandwidth: float) -> Any:
+def _weights(d2: NDArray, bandwidth: float) -> Matrix:
     """Gaussian weights (q, n), sparse where hardly any of them counts."""
     scale = 2.0 * min(max(bandwidth, _NARROWEST), _WIDEST) ** 2
     near = d2 < _NEGLIGIBLE * scale
@@ -157,7 +157,7 @@ def _smoother(F: NDArray, Y: NDArray, regressor: str) -> Smoother:
     return partial(_local_line, X, np.hstack([products, targets]), upper)
 
 
-def _local_mean(Y: NDArray, rows: NDArray, W: Any) -> NDArray:
+def _local_mean(Y: NDArray, rows: NDArray, W: Matrix) -> NDArray:
     return (W @ Y) / (W @ np.ones((len(Y), 1)))
 
 
@@ -179,7 +179,7 @@ def _slopes(x: NDArray, sums: NDArray, upper: tuple) -> NDArray:
     return np.linalg.solve(moments, x[:, :, None])[:, :, 0]
 
 
-def _local_line(X: NDArray, products: NDArray, upper: tuple, rows: NDArray, W: Any) -> NDArray:
+def _local_line(X: NDArray, products: NDArray, upper: tuple, rows: NDArray, W: Matrix) -> NDArray:
     """Weighted least squares of the targets on (1, F) around every query, evaluated at the query."""
     k, sums = len(upper[0]), W @ products
     return np.einsum("qp,qpt->qt", _slopes(X[rows], sums[:, :k], upper), sums[:, k:].reshape(*X[rows].shape, -1))

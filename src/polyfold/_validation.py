@@ -5,14 +5,18 @@ import importlib
 import numbers
 import sys
 from collections.abc import Callable
+from importlib.metadata import requires
 from types import ModuleType
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from polyfold._typing import Matrix, RandomState, SparseMatrix
 from polyfold.exceptions import MissingExtraError
 
 Parameters = ParamSpec("Parameters")
@@ -20,7 +24,7 @@ Result = TypeVar("Result")
 Estimator = TypeVar("Estimator")
 
 
-def check_count(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None, hint: str = "") -> int:
+def check_count(name: str, value: object, *, minimum: int = 1, maximum: int | None = None, hint: str = "") -> int:
     """Return `value` as an int within [minimum, maximum], or raise with the rule that failed."""
     rule = f"an integer >= {minimum}" + (f" and <= {maximum}" if maximum is not None else "")
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
@@ -33,7 +37,7 @@ def check_count(name: str, value: Any, *, minimum: int = 1, maximum: int | None 
 
 def check_real(
     name: str,
-    value: Any,
+    value: object,
     *,
     minimum: float = -np.inf,
     maximum: float = np.inf,
@@ -52,7 +56,7 @@ def check_real(
     return number
 
 
-def check_choice(name: str, value: Any, choices: tuple[str, ...], *, hint: str = "") -> str:
+def check_choice(name: str, value: object, choices: tuple[str, ...], *, hint: str = "") -> str:
     """Return `value` if it is one of `choices`, or raise listing them."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(_message(name, f"one of {', '.join(map(repr, choices))}", value, hint))
@@ -60,16 +64,27 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...], *, hint: str =
 
 
 def import_extra(module: str, extra: str) -> ModuleType:
-    """Import an optional dependency, or say in one sentence how to install it."""
+    """Import an optional dependency, or raise an error with the pip command that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            f"{module} is needed for this and is not installed; run: pip install 'polyfold[{extra}]'"
+            f"{module} is needed for this and is not installed; run: {install_command(extra)}"
         ) from error
 
 
-def _message(name: str, rule: str, value: Any, hint: str) -> str:
+def install_command(extra: str) -> str:
+    """Return the pip command that installs the packages of an extra.
+
+    It names the packages instead of ``polyfold[extra]``, which pip finds only if polyfold itself is on a package index.
+    Double quotes work in every shell, including those of Windows.
+    """
+    lines = (line.replace('"', "'").partition(";") for line in requires("polyfold") or [])
+    packages = [f'"{package.strip()}"' for package, _, marker in lines if f"extra == '{extra}'" in marker]
+    return " ".join(["pip install", *packages])
+
+
+def _message(name: str, rule: str, value: object, hint: str) -> str:
     return f"{name} must be {rule}, got {value!r}" + (f"; {hint}." if hint else ".")
 
 
@@ -81,14 +96,21 @@ def outside() -> int:
     return level
 
 
-def draw_seed(random_state: Any) -> int:
+def draw_seed(random_state: RandomState) -> int:
     """Draw the integer that all randomness of one fit comes from."""
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def check_rows(
-    estimator: Any, X: Any, *, reset: bool, minimum: int = 1, sparse: bool = True, dtype: Any = None, order: Any = None
-) -> Any:
+    estimator: BaseEstimator,
+    X: object,
+    *,
+    reset: bool,
+    minimum: int = 1,
+    sparse: bool = True,
+    dtype: DTypeLike | list[DTypeLike] | None = None,
+    order: Literal["C", "F"] | None = None,
+) -> Matrix:
     """Validate the rows given to an estimator: floats or bytes in range; sparse ones as CSR in its canonical form."""
     rows = validate_data(
         estimator,
@@ -103,7 +125,7 @@ def check_rows(
     return _canonical(rows) if sp.issparse(rows) else rows
 
 
-def check_range(X: Any, name: str = "X") -> None:
+def check_range(X: Matrix, name: str = "X") -> None:
     """Raise if squared distances between rows of `X` (in double precision: their squares as well) could overflow."""
     values = X.data if sp.issparse(X) else X
     if values.dtype.kind != "f" or values.size == 0:
@@ -118,7 +140,7 @@ def check_range(X: Any, name: str = "X") -> None:
         )
 
 
-def _canonical(X: Any) -> Any:
+def _canonical(X: SparseMatrix) -> SparseMatrix:
     """CSR in which no entry is stored twice, columns in order, indices as short as can be; `X` is not changed."""
     X = sum_duplicates(X)
     if X.indices.dtype != np.int32 and max(X.nnz, X.shape[1]) < np.iinfo(np.int32).max:
@@ -126,7 +148,7 @@ def _canonical(X: Any) -> Any:
     return X
 
 
-def own_rows(validated: Any, given: Any) -> Any:
+def own_rows(validated: Matrix, given: object) -> Matrix:
     """Return `validated` rows that later changes of `given` cannot reach: a copy where they share memory.
 
     Files mapped for reading only are kept as they are: they may not fit into memory.
@@ -141,7 +163,7 @@ def own_rows(validated: Any, given: Any) -> Any:
     return validated.copy() if shared else validated
 
 
-def sum_duplicates(X: Any) -> Any:
+def sum_duplicates(X: SparseMatrix) -> SparseMatrix:
     """Return a CSR matrix in which no entry is stored twice; the given one is not changed."""
     if not X.has_canonical_format:
         X = X.copy()
@@ -166,11 +188,11 @@ def keeps_state_on_failure(
     return guarded
 
 
-def _csr_parts(X: Any) -> list[tuple[str, np.ndarray]]:
+def _csr_parts(X: SparseMatrix) -> list[tuple[str, np.ndarray]]:
     return [(name, getattr(X, name)) for name in ("data", "indices", "indptr")]
 
 
-def _maps_read_only(X: Any) -> bool:
+def _maps_read_only(X: object) -> bool:
     while X is not None:
         if isinstance(X, np.memmap) and X.mode == "r":
             return True

@@ -1,6 +1,5 @@
 """The command line from file to file, in this process; a few commands also as processes of their own."""
 
-import json
 import os
 import signal
 import subprocess
@@ -318,20 +317,6 @@ def test_ctrl_c_in_a_process_leaves_no_file(tmp_path):
         running.kill()
     assert running.returncode in (130, -signal.SIGINT)  # until our own code runs, Python ends by the signal
     assert os.listdir(tmp_path) == ["large.npy"]
-
-
-def test_reproduce_lists_runs_and_refuses(run, tmp_path, capsys):
-    assert run(["reproduce", "--list"]) == 0
-    assert "mbm-table2" in capsys.readouterr().out
-    assert run(["reproduce", "mbm-table9", "--out", str(tmp_path)]) == 2
-    assert "got mbm-table9" in capsys.readouterr().err
-    assert run(["reproduce", "mbm-figure1", "--fast", "--seed", "3", "--out", str(tmp_path)]) == 0
-    found = json.loads((tmp_path / "mbm-figure1.fast.json").read_text())
-    assert found["seeds"] == [3, 4, 5]
-    shown = capsys.readouterr().out
-    assert "(paper / ours / difference)" in shown
-    assert "*This run.* Size 'fast': " in shown
-    assert run(["reproduce", "nrs-figure5", "--fast", "--data", str(tmp_path), "--out", str(tmp_path)]) == 1
 
 
 def test_without_a_size_no_more_coordinates_than_columns_come_out(call):

@@ -75,7 +75,7 @@ def test_places_are_checked_before_the_work(refused, monkeypatch, text):
     def work(*_, **__):
         raise AssertionError("it has begun to work")
 
-    for place in ("polyfold.cli._data.open_source", "polyfold.load", "polyfold.experiments.demo.run_demo"):
+    for place in ("polyfold.cli._data.open_source", "polyfold.load", "polyfold.demo.run_demo"):
         monkeypatch.setattr(place, work)
     refused(text, "nofolder")
 

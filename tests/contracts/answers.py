@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from polyfold._linalg import as_dense
 from polyfold.exceptions import DegenerateDataWarning, GraphWarning, GuessWarning, ScaleWarning
 
 # What the library documents about data that carry too little, and nothing else.
@@ -64,6 +63,11 @@ def same_signs(Z, reference):
     """Return `Z` with the signs of its columns turned to those of `reference`."""
     agreement = np.sum(np.asarray(Z, dtype=np.float64) * reference, axis=0)
     return Z * np.where(agreement < 0, -1.0, 1.0)
+
+
+def as_dense(values):
+    """Return an array of the values, which may be sparse."""
+    return values.toarray() if sp.issparse(values) else np.asarray(values)
 
 
 def assert_close(found, expected, precision):

@@ -3,11 +3,7 @@
 from functools import cache
 
 import numpy as np
-from hypothesis import Phase, settings
 from sklearn.metrics.pairwise import euclidean_distances
-
-# Few examples of much: the catalogue is the dimension that counts. Shrinking a failure would refit hundreds of times.
-FEW = settings(derandomize=True, deadline=None, database=None, max_examples=3, phases=(Phase.explicit, Phase.generate))
 
 
 @cache

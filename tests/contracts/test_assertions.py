@@ -145,7 +145,6 @@ def test_half_models_are_neither_unfitted_nor_whole():
 
 
 def test_changes_of_the_process_are_noticed():
-    snapshot()  # imports torch, which changes filters itself
     before = snapshot()
     assert_unchanged(before)
     state = np.random.get_state()  # noqa: NPY002 - the global generator is what is looked at

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from tests.catalog import ENTRIES, entries
 from tests.contracts.answers import (
@@ -16,7 +14,7 @@ from tests.contracts.answers import (
     documented_warnings,
     fitted,
 )
-from tests.contracts.samples import FEW, sheet
+from tests.contracts.samples import sheet
 
 
 def outcome(entry, X, y=None, *, may_refuse=True):
@@ -63,11 +61,9 @@ def test_more_copies_than_neighbours(entry):
 
 
 @pytest.mark.parametrize("entry", entries("constant_columns", only=entries("rotation")), ids=repr)
-@example(value=1e3)
-@given(value=st.sampled_from([0.0, 1.0, -7.5]))
-@FEW
+@pytest.mark.parametrize("value", [0.0, 1e3])
 def test_constant_columns_change_nothing(entry, value):
-    """Beyond rotations, columns of zeros do not change distances or products; others not where the origin is free."""
+    """Constant columns do not change distances; only zeros leave inner products alone."""
     value = 0.0 if "origin" in entry.exempt else value
     X = sheet()
     wide = np.column_stack([X, np.full((len(X), 2), value)])

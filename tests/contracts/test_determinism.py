@@ -1,15 +1,15 @@
 """A seed decides the result; threads, copies and files do not."""
 
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from tests.catalog import ENTRIES
+from tests.catalog import ENTRIES, ONE_EACH
 from tests.contracts.answers import answers, assert_same, documented_warnings, fitted
 from tests.contracts.samples import sheet
+
+pytestmark = pytest.mark.slow
 
 
 def new_points():
@@ -34,7 +34,7 @@ def test_the_seed_decides(entry):
         assert_same(found, expected, 0)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+@pytest.mark.parametrize("entry", ONE_EACH, ids=repr)
 def test_a_generator_is_a_seed_too(entry):
     names = [name for name in entry.new().get_params() if name.endswith("random_state")]
     X, results = entry.given(sheet()), []
@@ -87,16 +87,7 @@ def assert_same_for_any_number_of_threads(entry, X):
             np.testing.assert_array_equal(found[name], expected, err_msg=name)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
-def test_pickles_keep_the_model(entry):
-    with documented_warnings():
-        model = fitted(entry, entry.given(sheet()))
-    again = pickle.loads(pickle.dumps(model))
-    for found, expected in zip(both(entry, again), both(entry, model), strict=True):
-        assert_same(found, expected, 0)
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+@pytest.mark.parametrize("entry", ONE_EACH, ids=repr)
 def test_clones_of_fitted_models_fit_alike(entry):
     X = entry.given(sheet())
     with documented_warnings():

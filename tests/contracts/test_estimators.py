@@ -11,15 +11,16 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from polyfold._linalg import as_dense
 from polyfold.exceptions import DegenerateDataWarning
-from tests.catalog import ENTRIES, GRAPH, NETWORKS, entries
-from tests.contracts.answers import DOCUMENTED, answers, documented_warnings, fitted
+from tests.catalog import ENTRIES, GRAPH, NETWORKS, ONE_EACH, entries
+from tests.contracts.answers import DOCUMENTED, answers, as_dense, documented_warnings, fitted
 from tests.contracts.samples import sheet
 
-TRANSFORMERS = [e for e in ENTRIES if e.transforms()]
+TRANSFORMERS = [e for e in ONE_EACH if e.transforms()]
 MODULAR = [e for e in ENTRIES if e.has_modules()]
-ROWS = [e for e in ENTRIES if e.takes == "rows"]
+ROWS = [e for e in ONE_EACH if e.takes == "rows"]
+# One of each class, and one that takes a kernel matrix.
+CHECKED = [e for e in ONE_EACH if e.takes == "rows" or e.name == "KernelEmbedding-precomputed"]
 
 # What scikit-learn itself leaves out, by the reason it gives; any other skipped check fails here.
 SKIPS = {"check_array_api_input": "the array API is for estimators that declare it"}
@@ -30,7 +31,8 @@ FLOAT32 = {
 TRUNCATED = {"check_estimators_dtypes": "kernel values cut to whole numbers are no kernel, and refused as such"}
 
 
-@pytest.mark.parametrize("entry", entries("scikit_learn"), ids=repr)
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", entries("scikit_learn", only=CHECKED), ids=repr)
 def test_scikit_learn_checks(entry):
     known = FLOAT32 if entry in NETWORKS else TRUNCATED if entry.takes == "kernel" else None
     with warnings.catch_warnings():
@@ -110,7 +112,7 @@ def test_wrong_number_of_features_is_told(entry):
         answers(model, sheet()[:, :3])
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+@pytest.mark.parametrize("entry", ONE_EACH, ids=repr)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_missing_and_infinite_values_are_refused(entry, bad):
     X = np.array(entry.given(sheet()))
@@ -119,14 +121,16 @@ def test_missing_and_infinite_values_are_refused(entry, bad):
         fitted(entry, X)
 
 
-@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.minimum > 1], ids=repr)
+@pytest.mark.parametrize("entry", [e for e in ONE_EACH if e.minimum > 1], ids=repr)
 def test_one_sample_is_refused(entry):
     X = entry.given(sheet()[:1])
     with pytest.raises(ValueError, match="1 sample"):
         fitted(entry, X)
 
 
-KERNEL_OF_POINTS = [e for e in TRANSFORMERS if e.takes == "rows" and not any(f"-{name}" in e.name for name in GRAPH)]
+KERNEL_OF_POINTS = [
+    e for e in ENTRIES if e.transforms() and e.takes == "rows" and not any(f"-{name}" in e.name for name in GRAPH)
+]
 
 
 @pytest.mark.parametrize("entry", [e for e in KERNEL_OF_POINTS if e.name != "Compressed"], ids=repr)

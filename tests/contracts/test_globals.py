@@ -1,16 +1,16 @@
 """A fit leaves the process as it found it: generators, threads, error states, filters, handlers."""
 
 import logging
+import sys
 import threading
 import warnings
 from contextlib import suppress
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from tests.catalog import ENTRIES
+from tests.catalog import ENTRIES, ONE_EACH
 from tests.contracts.answers import answers, documented_warnings
 from tests.contracts.interruption import at_call, calls_of, interrupt
 from tests.contracts.samples import sheet
@@ -18,8 +18,6 @@ from tests.contracts.samples import sheet
 
 def snapshot():
     """Return all global state that numerical code is tempted to change."""
-    if find_spec("torch"):
-        import torch  # first of all: it brings threads and filters of its own
     _, numbers, *place = np.random.get_state()  # noqa: NPY002 - the global generator is what is looked at
     state = {
         "numpy generator": (numbers.tobytes(), *place),
@@ -31,7 +29,7 @@ def snapshot():
             (name, len(logging.getLogger(name).handlers), logging.getLogger(name).level) for name in (None, "polyfold")
         ],
     }
-    if find_spec("torch"):
+    if torch := sys.modules.get("torch"):
         state["torch generator"] = torch.get_rng_state().numpy().tobytes()
         state["torch"] = (torch.get_num_threads(), torch.is_grad_enabled(), torch.get_default_dtype())
     return state
@@ -78,7 +76,7 @@ def test_fit_and_answers_leave_the_process_as_it_was(entry):
         assert_unchanged(before)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+@pytest.mark.parametrize("entry", ONE_EACH, ids=repr)
 def test_an_interrupted_fit_leaves_the_process_as_it_was(entry):
     with documented_warnings():
         X, y = warmed_up(entry)
@@ -90,7 +88,7 @@ def test_an_interrupted_fit_leaves_the_process_as_it_was(entry):
         assert_unchanged(before)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+@pytest.mark.parametrize("entry", ONE_EACH, ids=repr)
 def test_overlapping_fits_leave_the_process_as_it_was(entry):
     """The second fit begins within the first and ends after it: restoring what one found is not enough then."""
     with documented_warnings():

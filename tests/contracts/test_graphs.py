@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
@@ -32,6 +33,18 @@ def test_graph_kernels_take_graphs(make, name):
         for neighbors in given:
             kernel = clone(GRAPH[name]).set_params(neighbors=neighbors)
             assert_same(answers(on_kernel(make, kernel).fit(X), X), own, 1e-6)
+
+
+@pytest.mark.parametrize("name", ["laplacian_eigenmaps", "isomap", "diffusion"])
+@pytest.mark.parametrize("make", PRINCIPLES)
+def test_distances_give_the_result_of_rows(make, name):
+    X, new = np.array(sheet()), sheet(41)[36:]
+    kernel = clone(GRAPH[name]).set_params(neighbors="precomputed")
+    with documented_warnings():
+        own = on_kernel(make, clone(GRAPH[name])).fit(X)
+        of_distances = on_kernel(make, kernel).fit(cdist(X, X))
+        for rows in (X, new):
+            assert_same(answers(of_distances, cdist(rows, X)), answers(own, rows), 1e-6)
 
 
 def test_every_graph_kernel_has_the_parameter_or_a_network_that_has():

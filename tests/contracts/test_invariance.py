@@ -4,12 +4,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from tests.catalog import ENTRIES, entries
 from tests.contracts.answers import answers, assert_close, assert_same, documented_warnings, fitted
-from tests.contracts.samples import FEW, sheet
+from tests.contracts.samples import sheet
 
 
 @cache
@@ -27,10 +25,7 @@ def reference(entry, exactly=False, dtype=np.float64):
 
 
 @pytest.mark.parametrize("entry", entries("origin"), ids=repr)
-@example(power=20, column=None)
-@example(power=20, column=1)
-@given(power=st.integers(0, 20), column=st.none())
-@FEW
+@pytest.mark.parametrize(("power", "column"), [(20, None), (20, 1), (9, None)])
 def test_origin_does_not_matter(entry, power, column):
     X = sheet()
     offset = np.zeros(X.shape[1])
@@ -44,13 +39,8 @@ def test_origin_does_not_matter(entry, power, column):
 
 
 @pytest.mark.parametrize("entry", entries("scale"), ids=repr)
-@example(power=200)
-@example(power=-200)
-@given(power=st.integers(-200, 200))
-@FEW
+@pytest.mark.parametrize("power", [200, -200, -34])  # even, so that the root of a scaled kernel matrix is exact
 def test_unit_does_not_matter(entry, power):
-    # Kernel matrices scale with an even power, so that the root is exact.
-    power -= power % 2
     scaled = entry.given(sheet()) * 2.0**power
     with documented_warnings():
         found = answers(fitted(entry, scaled), scaled)
@@ -76,11 +66,9 @@ def test_unit_does_not_matter_in_single_precision(entry):
 
 
 @pytest.mark.parametrize("entry", entries("order"), ids=repr)
-@given(seed=st.integers(0, 2**16))
-@FEW
-def test_order_of_rows_does_not_matter(entry, seed):
+def test_order_of_rows_does_not_matter(entry):
     X = sheet()
-    order = np.random.RandomState(seed).permutation(len(X))
+    order = np.random.RandomState(0).permutation(len(X))
     y = entry.y(len(X))
     with documented_warnings():
         model = fitted(entry.exactly(), entry.given(X[order]), None if y is None else y[order])
@@ -94,10 +82,8 @@ def rotation(seed, size):
 
 
 @pytest.mark.parametrize("entry", entries("rotation"), ids=repr)
-@given(seed=st.integers(0, 2**16))
-@FEW
-def test_axes_do_not_matter(entry, seed):
-    X = sheet() @ rotation(seed, 4)
+def test_axes_do_not_matter(entry):
+    X = sheet() @ rotation(0, 4)
     with documented_warnings():
         found = answers(fitted(entry, X), X)
     assert_same(found, reference(entry), entry.precision)

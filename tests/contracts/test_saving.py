@@ -21,18 +21,18 @@ from tests.catalog import ENTRIES
 from tests.contracts.answers import answers
 from tests.contracts.samples import sheet
 
-folder = sys.argv[1]
-for number, entry in enumerate(ENTRIES):
+folder, *names = sys.argv[1:]
+for number, entry in enumerate(entry for entry in ENTRIES if entry.name in names):
     model = pf.load(f"{folder}/{number}.polyfold", trusted=["tests.catalog.user_kernel"])
     np.savez(f"{folder}/{number}.npz", **answers(model, entry.given(sheet())))
 """
 
 
-def elsewhere(models, folder):
+def elsewhere(models, names, folder):
     """Answers of the saved models in another process, one dictionary per entry."""
     for number, model in enumerate(models):
         pf.save(model, folder / f"{number}.polyfold")
-    subprocess.run([sys.executable, "-c", READER, str(folder)], check=True)
+    subprocess.run([sys.executable, "-c", READER, str(folder), *names], check=True)
     return [dict(np.load(folder / f"{number}.npz")) for number in range(len(models))]
 
 
@@ -43,15 +43,18 @@ def assert_equal_bits(found, expected):
         assert found[name].tobytes() == np.ascontiguousarray(value).tobytes(), name
 
 
-def test_models_answer_alike_in_another_process_and_from_pickle_and_joblib(tmp_path):
+@pytest.mark.slow
+@pytest.mark.parametrize("torch", [False, pytest.param(True, marks=pytest.mark.torch)])
+def test_models_answer_alike_in_another_process_and_from_pickle_and_joblib(torch, tmp_path):
+    chosen = [entry for entry in ENTRIES if entry.needs_torch == torch]
+    cases = {entry.name: number for number, entry in enumerate(chosen)}
     with documented_warnings():
-        models = [fitted(entry, entry.given(sheet())) for entry in ENTRIES]
-        found = elsewhere(models, tmp_path)
-    cases = {entry.name: number for number, entry in enumerate(ENTRIES)}
+        models = [fitted(entry, entry.given(sheet())) for entry in chosen]
+        found = elsewhere(models, cases, tmp_path)
 
     def check(name):
         number = cases[name]
-        X, model = ENTRIES[number].given(sheet()), models[number]
+        X, model = chosen[number].given(sheet()), models[number]
         expected = answers(model, X)
         assert_equal_bits(found[number], expected)
         assert_equal_bits(answers(pickle.loads(pickle.dumps(model)), X), expected)

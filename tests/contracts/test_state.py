@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from tests.catalog import ENTRIES
+from tests.catalog import ENTRIES, ONE_EACH
 from tests.contracts.answers import answers, assert_all, assert_same, documented_warnings, fitted
 from tests.contracts.interruption import at_call, calls_of, interrupt
 from tests.contracts.samples import sheet
+
+pytestmark = pytest.mark.slow
 
 # Where in the fit it stops: early, on the way, at its last call.
 MOMENTS = (0.1, 0.5, 0.9, 1.0)
@@ -57,7 +59,7 @@ def assert_whole(model, possible):
     raise AssertionError("neither unfitted nor one of the models that were fitted, but part of one")
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+@pytest.mark.parametrize("entry", ONE_EACH, ids=repr)
 def test_an_interrupted_first_fit_leaves_no_model(entry):
     X = entry.given(sheet())
     with documented_warnings():
@@ -73,7 +75,7 @@ def test_an_interrupted_first_fit_leaves_no_model(entry):
     assert_all(numbers_of_calls(entry, X), check)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+@pytest.mark.parametrize("entry", ONE_EACH, ids=repr)
 def test_an_interrupted_second_fit_leaves_one_model_or_none(entry):
     old, new = entry.given(sheet()), other(entry)
     with documented_warnings():
@@ -99,7 +101,7 @@ BAD_DATA = {
 }
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+@pytest.mark.parametrize("entry", ONE_EACH, ids=repr)
 def test_bad_data_leave_no_model(entry):
     X = entry.given(sheet())
 
@@ -115,7 +117,7 @@ def test_bad_data_leave_no_model(entry):
     assert_all(BAD_DATA, check)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+@pytest.mark.parametrize("entry", ONE_EACH, ids=repr)
 def test_bad_data_leave_the_old_model_or_none(entry):
     X = entry.given(sheet())
     with documented_warnings():

@@ -8,9 +8,8 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_blob
 
 import polyfold as pf
 from polyfold import baselines
-from polyfold._linalg import as_dense
 from tests.catalog import ENTRIES, POINTWISE, entries
-from tests.contracts.answers import assert_close, documented_warnings, fitted
+from tests.contracts.answers import as_dense, assert_close, documented_warnings, fitted
 from tests.contracts.samples import sheet
 
 TRANSFORMERS = [e for e in ENTRIES if e.transforms()]

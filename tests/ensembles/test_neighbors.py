@@ -109,7 +109,7 @@ def test_unknown_engine_is_told(index_of):
 
 def test_missing_faiss_names_the_pip_command(index_of, blobs, monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(MissingExtraError, match=r"faiss is needed.*pip install 'polyfold\[faiss\]'"):
+    with pytest.raises(MissingExtraError, match=r'^faiss is needed .*; run: pip install "faiss-cpu>=[\d.]+"$'):
         index_of("faiss").kneighbors(blobs)
 
 

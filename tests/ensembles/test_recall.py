@@ -166,7 +166,7 @@ def test_a_pickled_graph_needs_no_faiss(points, queries, monkeypatch):
 
 def test_missing_faiss_is_told_before_anything_is_fitted(points, monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(MissingExtraError, match=r"faiss is needed.*pip install 'polyfold\[faiss\]'"):
+    with pytest.raises(MissingExtraError, match=r'^faiss is needed .*; run: pip install "faiss-cpu>=[\d.]+"$'):
         index_of(points, "hnsw")
 
 

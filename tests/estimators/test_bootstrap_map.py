@@ -127,7 +127,7 @@ def test_sparse_rows_and_cosine():
 @pytest.mark.parametrize("layout", ["umap", "tsne"])
 def test_a_missing_package_is_named_with_the_way_out(layout, monkeypatch):
     monkeypatch.setitem(layouts.PACKAGES, layout, "a_package_that_is_not_there")
-    with pytest.raises(MissingExtraError, match=r"pip install 'polyfold\[map\]', or pass layout='spectral'"):
+    with pytest.raises(MissingExtraError, match=r'pip install .*"umap-learn>=[\d.]+", or pass layout=.spectral'):
         new_map(layout).fit(X)
 
 

@@ -1,7 +1,6 @@
 """The scikit-learn side of the network estimators."""
 
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -11,8 +10,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from polyfold import ModularAutoencoder
-from polyfold.exceptions import MissingExtraError
 from polyfold.networks import MLP, ModularAutoencoderNetwork, ModularRegressor, Training
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch")
 
 QUICK = Training(max_iter=15, learning_rate=0.01, validation_fraction=0.0)
 # Whether it fails depends on the BLAS at hand: sums over the hidden units differ in the last digit.
@@ -31,16 +32,6 @@ def regression(rng):
     X = rng.normal(size=(120, 4))
     y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=120)
     return X, y
-
-
-def test_missing_torch_is_one_sentence_with_the_command(regression, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    for model in (ModularRegressor(2), ModularAutoencoderNetwork(2, 2)):
-        with pytest.raises(MissingExtraError, match=r"^torch is needed .*; run: pip install 'polyfold\[torch\]'$"):
-            model.fit(*regression)
-
-
-torch = pytest.importorskip("torch")
 
 
 def test_regressor_learns_and_averages(regression):

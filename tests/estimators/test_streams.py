@@ -190,6 +190,7 @@ def peak_of(call):
     return peak
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch):
     monkeypatch.setattr("polyfold.sources._methods.MOST_ROWS", 4000)
 

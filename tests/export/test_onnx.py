@@ -174,10 +174,11 @@ def test_students_of_transformers(digits, student, n_components):
     assert_same_coordinates(pf.Compressed(teacher, STUDENTS[student], random_state=0).fit(X), new)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("n_clusters", [2, 5])
 @pytest.mark.parametrize(
-    "student", [MLPClassifier(hidden_layer_sizes=(16,), max_iter=20, random_state=0), LogisticRegression()]
+    ("n_clusters", "student"),
+    [(2, MLPClassifier(hidden_layer_sizes=(16,), max_iter=20, random_state=0)), (5, LogisticRegression())],
 )
 def test_students_of_clusterers(digits, n_clusters, student):
     X, _, new = digits
@@ -187,8 +188,8 @@ def test_students_of_clusterers(digits, n_clusters, student):
     assert list(run(model, new)["label"]) == list(model.predict(new))
 
 
+@pytest.mark.torch
 def test_students_of_torch(digits):
-    pytest.importorskip("torch")
     from polyfold.ensembles import DropoutNetwork
 
     X, _, new = digits
@@ -225,5 +226,5 @@ def test_the_model_says_where_it_comes_from(blobs):
 def test_a_missing_extra_is_named(blobs, monkeypatch):
     model = pf.KernelEmbedding().fit(blobs)
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
-    with pytest.raises(ImportError, match=r"pip install 'polyfold\[onnx\]'"):
+    with pytest.raises(ImportError, match=r'; run: pip install "onnx>=[\d.]+" "onnxruntime>=[\d.]+"$'):
         pf.to_onnx(model)

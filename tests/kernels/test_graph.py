@@ -15,7 +15,6 @@ from polyfold.kernels import (
     LocallyLinear,
     TangentAlignment,
 )
-from polyfold.spectra._eigen import _factor_fill as factor_fill
 
 GRAPH = [LaplacianEigenmaps, DiffusionMaps, LocallyLinear, HessianLLE, TangentAlignment, Isomap]
 MINIMISERS = [LocallyLinear, HessianLLE, TangentAlignment]
@@ -160,13 +159,6 @@ def test_precomputed_distances_give_the_same_matrix_and_rows(X, kernel, form):
 def test_kernels_on_points_refuse_distances(kernel):
     with pytest.raises(ValueError, match="needs the points themselves"):
         kernel(neighbors="precomputed").operator_on(np.zeros((20, 20)))
-
-
-def test_fill_is_small_for_flat_data_and_large_for_wide_data():
-    rng = np.random.RandomState(0)
-    flat = LaplacianEigenmaps(8).operator_on(rng.rand(800, 2)).cost
-    wide = LaplacianEigenmaps(8).operator_on(rng.randn(800, 12)).cost
-    assert factor_fill(wide) > 3 * factor_fill(flat)
 
 
 def test_every_graph_kernel_has_a_name():

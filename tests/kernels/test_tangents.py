@@ -3,7 +3,6 @@ import pytest
 from sklearn.manifold import LocallyLinearEmbedding
 
 from polyfold.kernels import TangentAlignment
-from polyfold.kernels._tangents import tangent_neighbors
 from polyfold.spectra import spectrum_from_operator
 from tests.oracles.manifold import ltsa_cost
 
@@ -37,7 +36,3 @@ def test_wide_data_use_the_same_tangents(X):
 def test_too_many_directions_are_an_error(X):
     with pytest.raises(ValueError, match="n_neighbors must be an integer >= 6, got 5; n_directions=5 needs that many"):
         TangentAlignment(5, n_directions=5).operator_on(X)
-
-
-def test_neighbours_grow_with_the_sample():
-    assert [tangent_neighbors(n) for n in (100, 1500, 4000, 100_000)] == [12, 13, 21, 30]

@@ -97,6 +97,7 @@ def test_one_module_is_bounded_up_to_m_over_m_minus_one(d):
     assert grown(1e4, 1.01 * bound) < grown(1e3, 1.01 * bound) < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", [0.0, 0.3, 0.6, 0.9, 0.99])
 def test_closed_form_is_not_above_backfitting_nor_below_the_bound(d, lam):
     reached = loss(*solved(d, M, H, lam), d, lam)

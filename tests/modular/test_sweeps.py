@@ -13,6 +13,7 @@ def test_loss_falls_at_every_epoch(rng):
     assert curve[-1] < curve[0]
 
 
+@pytest.mark.slow
 def test_reduced_sweeps_equal_the_printed_algorithm(rng):
     d = 0.8 ** np.arange(12)
     K = np.diag(d)

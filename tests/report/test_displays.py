@@ -224,5 +224,5 @@ def test_models_without_a_path_are_told_so():
 
 def test_missing_matplotlib_is_one_sentence_with_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'polyfold\[plot\]'"):
+    with pytest.raises(MissingExtraError, match=r'; run: pip install "matplotlib>=[\d.]+"'):
         report.ClusterNumberDisplay([1], [1]).plot()

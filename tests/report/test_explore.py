@@ -144,6 +144,7 @@ def test_text_of_users_cannot_become_markup(model, tmp_path):
     assert evil not in text
 
 
+@pytest.mark.slow
 def test_ten_thousand_points_with_pictures_stay_below_five_megabytes(tmp_path, monkeypatch):
     rng = np.random.RandomState(0)
     n = 10_000

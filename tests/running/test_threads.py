@@ -72,6 +72,7 @@ def test_joblibs_settings_are_respected():
         assert n_threads(None) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
 def test_none_is_one_thread_in_a_worker_of_joblib(backend):
     assert Parallel(2, backend=backend)(delayed(n_threads)(None) for _ in range(4)) == [1] * 4

@@ -85,13 +85,12 @@ def test_a_loaded_model_goes_on_learning(model, path, blobs):
     np.testing.assert_array_equal(loaded.transform(blobs), model.partial_fit(more).transform(blobs))
 
 
+@pytest.mark.torch
 def test_settings_after_a_fit_belong_to_the_next_one(blobs, tmp_path):
-    networks = pytest.importorskip("polyfold.networks")
-    pytest.importorskip("torch")
-    training = networks.Training(max_iter=2)
-    model = networks.ModularAutoencoderNetwork(2, 2, training=training, random_state=0).fit(blobs)
+    training = pf.networks.Training(max_iter=2)
+    model = pf.networks.ModularAutoencoderNetwork(2, 2, training=training, random_state=0).fit(blobs)
     before = model.transform(blobs)
-    pf.save(model.set_params(n_components=3, architecture=networks.MLP((7,))), tmp_path / "m")
+    pf.save(model.set_params(n_components=3, architecture=pf.networks.MLP((7,))), tmp_path / "m")
     np.testing.assert_array_equal(pf.load(tmp_path / "m").transform(blobs), before)
 
 
@@ -167,7 +166,7 @@ def test_every_damage_is_refused_with_a_sentence(path):
 def test_newer_files_say_how_to_read_them(path, written_by):
     head, content = _container.unpack(path.read_bytes(), "")
     path.write_bytes(packed(content, {**head, **written_by}))
-    assert "pip install --upgrade polyfold" in assert_refused(path, "or older, got one of polyfold")
+    assert "; install polyfold " in assert_refused(path, "or older, got one of polyfold")
 
 
 @pytest.mark.parametrize("head", [{"format": "one"}, {"polyfold": 3}, {"polyfold": None}])
@@ -204,7 +203,7 @@ class Evil:
         "polyfold._validation.import_extra",
         "polyfold.bootstrap._checkpoint.Checkpoint",
         "polyfold.estimators._embedding.np",
-        "polyfold.experiments.demo.run_demo",
+        "polyfold.demo.run_demo",
     ],
 )
 def test_forged_files_make_nothing(tmp_path, name):
@@ -286,6 +285,7 @@ def test_there_are_models_of_older_versions():
     assert all(path.stat().st_size < 100_000 for path in stored())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("teacher", [pf.ModularKernelPCA(2, 2, random_state=0), KMeans(3, n_init=1, random_state=0)])
 def test_students_of_the_default_kind_come_back(teacher, tmp_path):
     X = load_iris().data

@@ -172,6 +172,7 @@ def slow_rows():
     return da.from_array(rows(2000), chunks=(100, 12)).map_blocks(slowly, dtype=np.float32)
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_model_though_one_dies(workers, processes, slow_rows):
     there = MODELS["modular"]().fit(rows(2000))
     undisturbed = MODELS["modular"]().fit(slow_rows)

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402

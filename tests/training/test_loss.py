@@ -2,6 +2,7 @@
 
 import pytest
 
+pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch")
 
 from polyfold.training._loss import modular_objective  # noqa: E402

@@ -10,7 +10,9 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich", "pandas"):
             raise
-        sys.stderr.write(f"{error.name} is needed for the command line; run: pip install 'polyfold[cli]'\n")
+        from polyfold._validation import install_command
+
+        sys.stderr.write(f"{error.name} is needed for the command line; run: {install_command('cli')}\n")
         sys.exit(2)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing was written.\n")

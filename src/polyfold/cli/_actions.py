@@ -124,9 +124,9 @@ def _pictures(source: Any, rows: Any, picked: Picked) -> Any:
 
 
 def run_demonstration(output: Path, terminal: Terminal) -> dict[str, Any]:
-    """Run the demo of the experiments."""
+    """Run the demo."""
     check_place("--output", output, is_folder=True)
-    run = importlib.import_module("polyfold.experiments.demo").run_demo
+    run = importlib.import_module("polyfold.demo").run_demo
     # Its table goes to the terminal, not into the JSON.
     with contextlib.redirect_stdout(sys.stderr) if terminal.as_json else contextlib.nullcontext():
         return {"report": str(run(output))}

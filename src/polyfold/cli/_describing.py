@@ -8,7 +8,6 @@ import polyfold
 from polyfold.cli._data import last_step
 from polyfold.cli._fitting import summary
 from polyfold.cli._values import estimator_names
-from polyfold.datasets import data_folder
 from polyfold.saving import describe
 
 EXTRAS = {
@@ -49,7 +48,6 @@ def describe_installation() -> dict[str, Any]:
         "polyfold": polyfold.__version__,
         **{name: _version(name) for name in packages},
         "extras": {name: importlib.util.find_spec(module) is not None for name, module in EXTRAS.items()},
-        "data folder": str(data_folder()),
         "models": estimator_names(),
     }
 

@@ -16,7 +16,6 @@ from polyfold.cli._describing import describe_installation, describe_model
 from polyfold.cli._messages import in_options
 from polyfold.cli._placing import cluster_file, map_file
 from polyfold.cli._prepare import CHOICES
-from polyfold.cli._reproducing import reproduce
 from polyfold.cli._searching import search_file
 from polyfold.cli._terminal import Terminal, notes
 
@@ -300,6 +299,3 @@ def info(as_json: bool, model: str | None) -> None:
     """
     terminal = Terminal(as_json)
     terminal.result(describe_installation() if model is None else describe_model(model), always=True)
-
-
-commands.add_command(reproduce)

@@ -1,18 +1,18 @@
 """Manifolds with known coordinates, as the papers describe them: strip, ring, Swiss roll."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from polyfold._typing import FloatArray, RandomState
 from polyfold._validation import check_count, check_real
 
 _ROLL_START, _ROLL_END = 1.5 * np.pi, 4.5 * np.pi
 
 
 def make_strip(
-    n_samples: int = 1000, *, ratio: float = 2.5, noise: float = 0.0, random_state: Any = None
-) -> tuple[np.ndarray, np.ndarray]:
+    n_samples: int = 1000, *, ratio: float = 2.5, noise: float = 0.0, random_state: RandomState = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draw points uniformly from a flat strip of width 1 and length `ratio`.
 
     Its Laplacian eigenfunctions are cos(πk₁x₁/L₁)·cos(πk₂x₂/L₂), so the first floor(L₁/L₂) of them know
@@ -53,8 +53,8 @@ def make_ring(
     radius: float = 1.0,
     tube: float = 0.3,
     noise: float = 0.0,
-    random_state: Any = None,
-) -> tuple[np.ndarray, np.ndarray]:
+    random_state: RandomState = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draw points uniformly (by area) from the surface of a ring in space.
 
     Parameters
@@ -89,8 +89,8 @@ def make_ring(
 
 
 def make_swiss_roll(
-    n_samples: int = 1000, *, height: float = 21.0, noise: float = 0.0, random_state: Any = None
-) -> tuple[np.ndarray, np.ndarray]:
+    n_samples: int = 1000, *, height: float = 21.0, noise: float = 0.0, random_state: RandomState = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draw points uniformly (by area) from a rolled-up strip.
 
     Unlike :func:`sklearn.datasets.make_swiss_roll`, density along the roll is constant, so the roll is
@@ -139,6 +139,6 @@ def _inner_angles(n: int, thickness: float, rng: np.random.RandomState) -> np.nd
     return kept[:n]
 
 
-def _arc_length(angle: Any) -> Any:
+def _arc_length(angle: FloatArray | float) -> FloatArray:
     """Return the length of the spiral r = angle from 0 to `angle`."""
     return 0.5 * (angle * np.sqrt(1 + angle**2) + np.arcsinh(angle))

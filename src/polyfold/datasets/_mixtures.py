@@ -1,10 +1,10 @@
 """Gaussian mixtures as in the experiments of [Reeve2015]."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
 
+from polyfold._typing import RandomState
 from polyfold._validation import check_count, check_real
 
 
@@ -14,9 +14,9 @@ def make_gaussian_mixture(
     n_features: int = 20,
     n_clusters: int = 10,
     std: float = 0.25,
-    centers: Any = None,
-    random_state: Any = None,
-) -> tuple[np.ndarray, np.ndarray]:
+    centers: ArrayLike | None = None,
+    random_state: RandomState = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Draw from equally weighted spherical Gaussians with standard normal means.
 
     Parameters

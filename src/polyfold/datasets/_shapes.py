@@ -6,12 +6,13 @@ value), with three it is about 96 against 89.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.fft import irfft2, rfft2
 from sklearn.utils import check_random_state
 
+from polyfold._typing import RandomState
 from polyfold._validation import check_count
 
 _WHITE = np.uint8(255)
@@ -21,7 +22,9 @@ _CONVEX = (0.195, 1, 19)
 _PART = (0.07, 3, 10)
 
 
-def make_convex(n_samples: int = 1000, *, side: int = 28, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def make_convex(
+    n_samples: int = 1000, *, side: int = 28, random_state: RandomState = None
+) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """Draw white regions that are convex (1) or not (0), half of each.
 
     A convex region is an intersection of half-planes through uniform points in uniform directions, their
@@ -67,8 +70,8 @@ def make_convex(n_samples: int = 1000, *, side: int = 28, random_state: Any = No
 
 
 def make_rectangles(
-    n_samples: int = 1000, *, side: int = 28, random_state: Any = None
-) -> tuple[np.ndarray, np.ndarray]:
+    n_samples: int = 1000, *, side: int = 28, random_state: RandomState = None
+) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """Draw outlines of rectangles that are tall (1) or wide (0).
 
     Height and width are uniform from 4 to `side` and differ by at least 3, the place is uniform: the law of

@@ -8,17 +8,20 @@ only that the background is inserted.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
 
-from polyfold._validation import check_real
+from polyfold._typing import RandomState
+from polyfold._validation import check_real, import_extra
 
 _BLOCK = 2048  # images rotated at a time: bounds the memory of the coordinate grids
 
 
-def make_rotations(X: Any, *, image_shape: tuple[int, int] | None = None, random_state: Any = None) -> np.ndarray:
+def make_rotations(
+    X: ArrayLike, *, image_shape: tuple[int, int] | None = None, random_state: RandomState = None
+) -> NDArray:
     """Rotate every image by an angle drawn uniformly from the full circle.
 
     Parameters
@@ -46,7 +49,7 @@ def make_rotations(X: Any, *, image_shape: tuple[int, int] | None = None, random
     return np.concatenate(rotated).reshape(len(images), -1)
 
 
-def make_random_background(X: Any, *, random_state: Any = None) -> np.ndarray:
+def make_random_background(X: ArrayLike, *, random_state: RandomState = None) -> np.ndarray:
     """Put every image on a background of independent pixels, uniform between 0 and 255 [Larochelle2007].
 
     Arguments and result are those of :func:`make_image_background`.
@@ -57,12 +60,12 @@ def make_random_background(X: Any, *, random_state: Any = None) -> np.ndarray:
 
 
 def make_image_background(
-    X: Any,
+    X: ArrayLike,
     *,
     photographs: Sequence[np.ndarray] | None = None,
     min_deviation: float = 10.0,
     image_shape: tuple[int, int] | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> np.ndarray:
     """Put every image on a random patch of a photograph.
 
@@ -95,16 +98,16 @@ def make_image_background(
     return np.maximum(images.astype(np.uint8), patches).reshape(len(images), -1)
 
 
-def _as_images(X: Any, image_shape: tuple[int, int] | None) -> np.ndarray:
-    X = check_array(X, dtype=None)
-    side = round(X.shape[1] ** 0.5)
+def _as_images(X: ArrayLike, image_shape: tuple[int, int] | None) -> np.ndarray:
+    rows: NDArray = check_array(X, dtype=None)
+    side = round(rows.shape[1] ** 0.5)
     height, width = image_shape if image_shape is not None else (side, side)
-    if height * width != X.shape[1]:
+    if height * width != rows.shape[1]:
         raise ValueError(
-            f"image_shape must multiply to n_features={X.shape[1]}, got {(height, width)}; "
+            f"image_shape must multiply to n_features={rows.shape[1]}, got {(height, width)}; "
             "pass the true height and width."
         )
-    return X.reshape(len(X), height, width)
+    return rows.reshape(len(rows), height, width)
 
 
 def _rotate(images: np.ndarray, angles: np.ndarray) -> np.ndarray:
@@ -133,6 +136,7 @@ def _rotate(images: np.ndarray, angles: np.ndarray) -> np.ndarray:
 
 
 def _sample_photographs() -> list[np.ndarray]:
+    import_extra("PIL.Image", "plot")  # scikit-learn reads its photographs with it
     from sklearn.datasets import load_sample_images
 
     return list(load_sample_images().images)

@@ -1,4 +1,4 @@
-"""Cells of an index on a cluster: where they are, and how they are asked.
+"""Cells of an index on a cluster: where they are, and how they are asked (extra ``dask``).
 
 Every cell is an actor of Dask, an object that stays on its worker. A worker that is lost takes its cells with it; they
 are made again from the rows, on the others, while those answer. A worker that answers late is not lost to Dask: after

@@ -1,17 +1,18 @@
 """One classifier per module, and their vote."""
 
-from typing import Any, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import LabelEncoder
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._running import LongFit, phases, shows_progress, threaded, track, using_threads
+from polyfold._typing import FloatArray, Matrix, Rows
 from polyfold._validation import check_choice, keeps_state_on_failure
 from polyfold.sources import by_blocks
 
@@ -55,10 +56,10 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
 
     def __init__(
         self,
-        representation: Any,
-        estimator: Any = None,
+        representation: BaseEstimator,
+        estimator: BaseEstimator | None = None,
         *,
-        voting: str = "hard",
+        voting: Literal["hard", "soft"] = "hard",
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -70,7 +71,7 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Rows, y: ArrayLike) -> Self:
         """Fit the representation, then one classifier per module.
 
         Parameters
@@ -104,7 +105,7 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         return self
 
     @by_blocks
-    def predict(self, X: Any) -> NDArray:
+    def predict(self, X: Rows) -> NDArray:
         """Return the class that the modules agree on.
 
         Parameters
@@ -119,7 +120,7 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         return self.classes_[winners]
 
     @by_blocks
-    def predict_proba(self, X: Any) -> NDArray:
+    def predict_proba(self, X: Rows) -> FloatArray:
         """Return the share of votes (hard) or the mean probability (soft) of every class.
 
         Parameters
@@ -141,7 +142,7 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
             votes[tied] = (1 - 1e-6) * votes[tied] + 1e-6 * self._mean_probability(modules[:, tied])
         return votes
 
-    def module_scores(self, X: Any, y: ArrayLike) -> NDArray:
+    def module_scores(self, X: Rows, y: ArrayLike) -> FloatArray:
         """Return the accuracy of every module's own classifier.
 
         Parameters
@@ -157,7 +158,7 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         predictions = self._predictions(self._modules(X))
         return np.mean(self.classes_[predictions] == labels, axis=1)
 
-    def _modules(self, X: Any) -> NDArray:
+    def _modules(self, X: Matrix) -> NDArray:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         with using_threads(self.n_jobs):
@@ -177,7 +178,7 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         predictions = self._predictions(modules)
         return np.mean(predictions[:, :, None] == np.arange(len(self.classes_)), axis=0)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.representation).input_tags  # folds are cut as the representation needs
         return tags

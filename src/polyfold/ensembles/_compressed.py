@@ -1,11 +1,11 @@
 """A small network in the place of a large model: unsupervised model compression [Zhang2016, app. D]."""
 
 import warnings
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -17,14 +17,18 @@ from sklearn.base import (
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._running import LongFit, library_threads, phases, shows_progress
+from polyfold._typing import FloatArray, Matrix, RandomState, Table
 from polyfold._validation import check_real, check_rows, draw_seed, keeps_state_on_failure
 from polyfold.ensembles._student import DropoutNetwork
 from polyfold.exceptions import DegenerateDataWarning
+
+if TYPE_CHECKING:
+    pass
 
 
 def _compresses_clusters(self: "Compressed") -> bool:
@@ -91,11 +95,11 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
 
     def __init__(
         self,
-        estimator: Any,
-        student: Any = None,
+        estimator: BaseEstimator,
+        student: BaseEstimator | Literal["mlp", "torch"] | None = None,
         *,
         holdout: float = 0.1,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ):
         self.estimator = estimator
@@ -106,7 +110,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Any, y: Any = None, *, target: Any = None) -> Self:
+    def fit(self, X: Table, y: object = None, *, target: ArrayLike | None = None) -> Self:
         """Train the student.
 
         Parameters
@@ -135,7 +139,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         self.fidelity_ = self._fidelity(X[hidden], answers[hidden])
         return self
 
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Table) -> FloatArray:
         """Coordinates of points as the student sees them, (n_samples, n_components)."""
         check_is_fitted(self)
         if is_clusterer(self.estimator):
@@ -144,12 +148,12 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         return self._coordinates(X).astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
 
     @available_if(_compresses_clusters)
-    def predict(self, X: Any) -> NDArray:
+    def predict(self, X: Table) -> NDArray:
         """Cluster of every point as the student sees it, (n_samples,)."""
         check_is_fitted(self)
         return self._clusters(self._validate(X, reset=False))
 
-    def _ask(self, X: Any, y: Any) -> NDArray:
+    def _ask(self, X: Table, y: object) -> NDArray:
         """Take the answers of the teacher, fitted here on a copy if it is not yet."""
         try:
             check_is_fitted(self.estimator)
@@ -167,11 +171,11 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
             )
         return np.asarray(self.estimator.predict(X))
 
-    def _validate(self, X: Any, *, reset: bool) -> Any:
+    def _validate(self, X: Table, *, reset: bool) -> Matrix:
         dtype = [np.float64, np.float32, np.uint8]
         return check_rows(self, X, reset=reset, minimum=2 if reset else 1, dtype=dtype)
 
-    def _learn_scales(self, X: Any, answers: NDArray) -> None:
+    def _learn_scales(self, X: Matrix, answers: NDArray) -> None:
         if is_clusterer(self.estimator):
             self.classes_ = np.unique(answers)
         else:
@@ -181,7 +185,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
             self._target_scale = spread if spread > _rounding(answers) else 1.0
         self._shift, self._scale = _input_scales(X)
 
-    def _scaled(self, X: Any) -> Any:
+    def _scaled(self, X: Matrix) -> Matrix:
         # Bytes need no more than single precision; doubles keep theirs, or the order of the rows would show.
         dtype = np.float64 if X.dtype == np.float64 else np.float32
         if sp.issparse(X):
@@ -194,7 +198,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         count = int(self.holdout * n)
         return (order[count:], order[:count]) if count else (order, order)
 
-    def _student(self, rng: np.random.RandomState, n_rows: int) -> Any:
+    def _student(self, rng: np.random.RandomState, n_rows: int) -> BaseEstimator:
         seed = draw_seed(rng)
         clusters = is_clusterer(self.estimator)
         if self.student == "torch":
@@ -208,7 +212,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
             raise ValueError(f"student must be 'mlp', 'torch', an estimator or None, got {self.student!r}.")
         return clone(self.student)
 
-    def _lesson(self, answers: NDArray, student: Any) -> NDArray:
+    def _lesson(self, answers: NDArray, student: BaseEstimator) -> NDArray:
         """Turn the answers into the target of the student: labels, indicators or scaled coordinates."""
         if not is_clusterer(self.estimator):
             scaled = (answers - self._target_mean) / self._target_scale
@@ -217,15 +221,15 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
             return answers
         return (answers[:, None] == self.classes_).astype(np.float32)
 
-    def _coordinates(self, X: Any) -> NDArray:
+    def _coordinates(self, X: Matrix) -> NDArray:
         outputs = np.asarray(self.student_.predict(self._scaled(X)), dtype=np.float64).reshape(X.shape[0], -1)
         return outputs * self._target_scale + self._target_mean
 
-    def _clusters(self, X: Any) -> NDArray:
+    def _clusters(self, X: Matrix) -> NDArray:
         outputs = self.student_.predict(self._scaled(X))
         return outputs if is_classifier(self.student_) else self.classes_[np.argmax(outputs, axis=1)]
 
-    def _fidelity(self, X: Any, answers: NDArray) -> float:
+    def _fidelity(self, X: Matrix, answers: NDArray) -> float:
         if is_clusterer(self.estimator):
             return float(np.mean(self._clusters(X) == answers))
         answers = answers.reshape(len(answers), -1)
@@ -245,14 +249,14 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
     def _n_features_out(self) -> int:
         return self._n_outputs
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
         return tags
 
 
-def _input_scales(X: Any) -> tuple[Any, Any]:
+def _input_scales(X: Matrix) -> tuple[Any, Any]:
     """Shift and scale of the features: none and 255 for bytes, else mean and standard deviation."""
     if sp.issparse(X):
         # Bytes would wrap around, and sums of single precision overflow before its squares do.

@@ -1,19 +1,20 @@
 """λ by validation, at the cost of one spectrum per fold."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.utils import check_array, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
 
 from polyfold._running import track
+from polyfold._typing import Matrix, Table
 from polyfold.ensembles._classifier import ModularClassifier
 from polyfold.ensembles._neighbors import ModularNeighbors
 from polyfold.metrics import retrieval_precision
@@ -50,13 +51,13 @@ class DiversitySelection:
 
 
 def select_diversity(
-    model: Any,
-    X: Any,
+    model: BaseEstimator,
+    X: Table,
     y: ArrayLike | None = None,
     *,
     grid: Sequence[float] = DEFAULT_GRID,
-    cv: Any = 3,
-    scoring: str | Callable[..., float] | None = None,
+    cv: int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] = 3,
+    scoring: Literal["retrieval", "accuracy"] | Callable[..., float] | None = None,
 ) -> DiversitySelection:
     """Choose λ on validation data; every fold fits one spectrum, whatever the grid.
 
@@ -106,7 +107,9 @@ def select_diversity(
     return DiversitySelection(grid[int(np.argmax(scores.mean(axis=1)))], np.array(grid), scores)
 
 
-def _scorer(scoring: str | Callable[..., float] | None, y: NDArray | None) -> Callable[..., float]:
+def _scorer(
+    scoring: Literal["retrieval", "accuracy"] | Callable[..., float] | None, y: NDArray | None
+) -> Callable[..., float]:
     if callable(scoring):
         return scoring
     name = scoring or ("retrieval" if y is None else "accuracy")
@@ -118,14 +121,16 @@ def _scorer(scoring: str | Callable[..., float] | None, y: NDArray | None) -> Ca
     return scorers[name]
 
 
-def _retrieval_score(model: Any, X_train: Any, X_test: Any, y_train: Any, y_test: Any) -> float:
+def _retrieval_score(
+    model: BaseEstimator, X_train: Table, X_test: Table, y_train: ArrayLike | None, y_test: ArrayLike | None
+) -> float:
     k = min(10, X_train.shape[0])
     truth = _nearest(X_train, X_test, k, pairwise=get_tags(model).input_tags.pairwise)
     index = ModularNeighbors(FrozenEstimator(model), n_neighbors=k).fit(X_train)
     return retrieval_precision(index.kneighbors(X_test, return_distance=False), truth)
 
 
-def _nearest(X_train: Any, X_test: Any, k: int, *, pairwise: bool) -> NDArray:
+def _nearest(X_train: Matrix, X_test: Matrix, k: int, *, pairwise: bool) -> NDArray:
     """Rows of the training part nearest to those of the test part, shape (n, k)."""
     if not pairwise:
         return make_search("exact", X_train).query(X_test, k)[1]
@@ -137,5 +142,7 @@ def _nearest(X_train: Any, X_test: Any, k: int, *, pairwise: bool) -> NDArray:
     return np.argsort(own - 2 * values, axis=1, kind="stable")[:, :k]
 
 
-def _accuracy_score(model: Any, X_train: Any, X_test: Any, y_train: Any, y_test: Any) -> float:
+def _accuracy_score(
+    model: BaseEstimator, X_train: Table, X_test: Table, y_train: ArrayLike | None, y_test: ArrayLike | None
+) -> float:
     return float(ModularClassifier(FrozenEstimator(model)).fit(X_train, y_train).score(X_test, y_test))

@@ -1,16 +1,20 @@
 """The student of [Zhang2016, app. D]: a fully connected network with dropout, trained by torch."""
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from polyfold._typing import Matrix, RandomState
 from polyfold._validation import check_choice, draw_seed, import_extra, keeps_state_on_failure
 from polyfold.training import MLP, Training
+
+if TYPE_CHECKING:
+    import torch
 
 # Rows per block when only an output is wanted.
 BLOCK = 4096
@@ -46,11 +50,11 @@ class DropoutNetwork(RegressorMixin, BaseEstimator):
         hidden: tuple[int, ...] = (2048, 2048),
         *,
         dropout: float = 0.2,
-        output: str = "linear",
+        output: Literal["linear", "sigmoid"] = "linear",
         max_iter: int = 50,
         batch_size: int = 128,
         learning_rate: float = 1e-3,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.hidden = hidden
         self.dropout = dropout
@@ -61,7 +65,7 @@ class DropoutNetwork(RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     @keeps_state_on_failure
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Matrix, y: ArrayLike) -> Self:
         """Train on rows `X` (n, d) and targets `y` (n, q)."""
         torch = import_extra("torch", "torch")
         from polyfold.training import Task, seeded, train
@@ -69,7 +73,8 @@ class DropoutNetwork(RegressorMixin, BaseEstimator):
         check_choice("output", self.output, ("linear", "sigmoid"))
         options = {"batch_size": self.batch_size, "learning_rate": self.learning_rate}
         plan = Training(self.max_iter, validation_fraction=0.0, **options).checked()
-        targets = torch.from_numpy(np.asarray(y, dtype=np.float32).reshape(len(y), -1))
+        answers = np.asarray(y, dtype=np.float32)
+        targets = torch.from_numpy(answers.reshape(len(answers), -1))
         rows = _SparseRows(X) if sp.issparse(X) else torch.from_numpy(np.ascontiguousarray(X, dtype=np.float32))
         loss = torch.nn.BCEWithLogitsLoss() if self.output == "sigmoid" else torch.nn.MSELoss()
         with seeded(draw_seed(self.random_state), torch.device("cpu")):
@@ -79,7 +84,7 @@ class DropoutNetwork(RegressorMixin, BaseEstimator):
         self.weights_ = [(m.weight.detach().numpy().T.copy(), m.bias.detach().numpy().copy()) for m in layers]
         return self
 
-    def predict(self, X: Any) -> NDArray:
+    def predict(self, X: Matrix) -> NDArray:
         """Compute the outputs for rows `X`, (n, q)."""
         check_is_fitted(self)
         blocks = [self._forward(_dense(X[start : start + BLOCK])) for start in range(0, X.shape[0], BLOCK)]
@@ -96,14 +101,14 @@ class DropoutNetwork(RegressorMixin, BaseEstimator):
 class _SparseRows:
     """Rows of a sparse matrix, dense in the batches that a training asks for."""
 
-    def __init__(self, X: Any):
+    def __init__(self, X: Matrix):
         self.X = sp.csr_array(X)
 
-    def __getitem__(self, batch: Any) -> Any:
+    def __getitem__(self, batch: "torch.Tensor") -> "torch.Tensor":
         import torch
 
         return torch.from_numpy(_dense(self.X[batch.numpy()]))
 
 
-def _dense(rows: Any) -> NDArray[np.float32]:
+def _dense(rows: Matrix) -> NDArray[np.float32]:
     return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float32)

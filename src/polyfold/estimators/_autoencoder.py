@@ -1,10 +1,11 @@
 """Linear modular autoencoders: M encoders and decoders that reconstruct well and differently."""
 
-from typing import Any, Self
+from typing import Literal, Self
 
 import numpy as np
 
 from polyfold._running import phases, using_threads
+from polyfold._typing import Matrix, RandomState, Rows
 from polyfold._validation import draw_seed, keeps_state_on_failure
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
 from polyfold.estimators._modules import RemixMixin
@@ -99,10 +100,10 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         n_components: int = 10,
         *,
         diversity: float = 0.5,
-        solver: str = "closed",
+        solver: Literal["closed", "backfit", "gradient"] = "closed",
         max_iter: int = 500,
         tol: float = 1e-7,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -116,7 +117,7 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit_rows(self, X: Any) -> None:
+    def _fit_rows(self, X: Matrix) -> None:
         self._check_diversity()
         self._seeds = draw_seed(self.random_state)
         side, dimensions = min(X.shape), self.n_modules * self.n_components
@@ -128,7 +129,7 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
             self._store_spectrum(spectrum)
 
     @keeps_state_on_failure
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Rows, y: object = None) -> Self:
         """Fit to one more chunk of rows; the modules are those of all rows since the last `fit`, its own included.
 
         Parameters

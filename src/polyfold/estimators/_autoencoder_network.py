@@ -1,17 +1,25 @@
 """Deep modular autoencoders: modular regression networks whose target is the input [Reeve2015]."""
 
 from collections.abc import Callable
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from polyfold._running import shows_progress
+from polyfold._typing import FloatArray, RandomState, Table
 from polyfold._validation import check_count, import_extra, keeps_state_on_failure
 from polyfold.estimators._modules import ModuleMixin
 from polyfold.estimators._network import NetworkEstimator
 from polyfold.training import MLP, Scaling, Training
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 
 class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkEstimator):
@@ -67,13 +75,13 @@ class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Tr
         n_modules: int = 10,
         n_components: int = 10,
         *,
-        architecture: Callable[[int, int], Any] | None = None,
-        decoder: Callable[[int, int], Any] | None = None,
+        architecture: "Callable[[int, int], nn.Module] | None" = None,
+        decoder: "Callable[[int, int], nn.Module] | None" = None,
         diversity: float = 0.5,
         training: Training | None = None,
         device: str = "cpu",
-        checkpoint: Any = None,
-        random_state: Any = None,
+        checkpoint: str | PathLike[str] | None = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ):
         self.n_modules = n_modules
@@ -89,7 +97,7 @@ class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Tr
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Any, y: Any = None) -> "ModularAutoencoderNetwork":
+    def fit(self, X: Table, y: object = None) -> "ModularAutoencoderNetwork":
         """Train the modules.
 
         Parameters
@@ -110,7 +118,7 @@ class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Tr
         self._module_shape = self.n_modules, self.n_components
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Table) -> FloatArray:
         """Return the codes of all modules side by side.
 
         Parameters
@@ -124,7 +132,7 @@ class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Tr
         codes = self._evaluate(self._encoder, self._scaled(X))
         return codes.transpose(1, 0, 2).reshape(codes.shape[1], -1)
 
-    def inverse_transform(self, Z: Any) -> np.ndarray:
+    def inverse_transform(self, Z: ArrayLike) -> FloatArray:
         """Return the ensemble's reconstruction from codes: the mean over the modules.
 
         Parameters
@@ -136,17 +144,17 @@ class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Tr
         X : ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        Z = check_array(Z, dtype=np.float32)
-        if Z.shape[1] != self._n_features_out:
+        side_by_side: NDArray = check_array(Z, dtype=np.float32)
+        if side_by_side.shape[1] != self._n_features_out:
             raise ValueError(
-                f"Z must have n_modules * n_components={self._n_features_out} columns, got {Z.shape[1]}; "
+                f"Z must have n_modules * n_components={self._n_features_out} columns, got {side_by_side.shape[1]}; "
                 "pass what transform returned."
             )
-        codes = Z.reshape(len(Z), self.n_modules, self.n_components).transpose(1, 0, 2)
+        codes = side_by_side.reshape(-1, self.n_modules, self.n_components).transpose(1, 0, 2)
         decoded = self._evaluate(self._decoder, np.ascontiguousarray(codes), dim=1)
         return self._scaling.undo(decoded.mean(axis=0))
 
-    def reconstruct_modules(self, X: Any) -> np.ndarray:
+    def reconstruct_modules(self, X: Table) -> FloatArray:
         """Return the reconstruction by every module.
 
         Parameters
@@ -160,17 +168,17 @@ class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Tr
         rows = self._scaled(X)
         return self._scaling.undo(self._evaluate(self.network_, rows))
 
-    def _scaled(self, X: Any) -> np.ndarray:
+    def _scaled(self, X: Table) -> FloatArray:
         check_is_fitted(self)
         return self._scaling.apply(self._validate(X, reset=False))
 
-    def _encoder(self, rows: Any) -> Any:
+    def _encoder(self, rows: "torch.Tensor") -> "torch.Tensor":
         return self.network_.encoder(rows)
 
-    def _decoder(self, codes: Any) -> Any:
+    def _decoder(self, codes: "torch.Tensor") -> "torch.Tensor":
         return self.network_.decoder(codes, shared=False)
 
-    def _network(self) -> Any:
+    def _network(self) -> "nn.Module":
         from polyfold.training import Chain, build_ensemble
 
         D, H = len(self._scaling.mean), self.n_components
@@ -180,7 +188,7 @@ class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Tr
             decoder = encoder.reversed() if isinstance(encoder, MLP) else encoder
         return Chain(build_ensemble(encoder, self.n_modules, D, H), build_ensemble(decoder, self.n_modules, H, D))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags

@@ -1,11 +1,10 @@
 """Bagging autoencoders: the comparison of [Reeve2015, Sec. 4]."""
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from polyfold._typing import Matrix, RandomState
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
 from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.modular import bagged_autoencoders
@@ -55,7 +54,7 @@ class BaggingAutoencoder(LinearAutoencoder):
         n_modules: int = 10,
         n_components: int = 10,
         *,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -65,7 +64,7 @@ class BaggingAutoencoder(LinearAutoencoder):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit_rows(self, X: Any) -> None:
+    def _fit_rows(self, X: Matrix) -> None:
         rng = check_random_state(self.random_state)
         encoders, means, fewest = bagged_autoencoders(X, self.n_modules, self.n_components, rng)
         warn_of_empty_columns(self.n_components, fewest)

@@ -1,10 +1,12 @@
 """The modular representations that modular kernel PCA is compared with [Reeve2018, Sec. 6.2]."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
+from polyfold._typing import Matrix, RandomState
 from polyfold.estimators._modules import ModularTransformer
+from polyfold.kernels import FeatureMap, KernelLike
 from polyfold.modular import bootstrap_maps, partition_maps, random_maps
 from polyfold.spectra import Spectrum
 
@@ -17,10 +19,10 @@ class _Baseline(ModularTransformer):
         n_modules: int = 15,
         n_components: int = 20,
         *,
-        kernel: Any = "rbf",
-        feature_map: Any = "auto",
+        kernel: KernelLike = "rbf",
+        feature_map: FeatureMap = "auto",
         rank: int = 1000,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -56,7 +58,7 @@ class PartitionKernelPCA(_Baseline):
     n_features_in_, feature_names_in_ : as in every scikit-learn estimator
     """
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
+    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         maps = partition_maps(spectrum.rank, self.n_modules, self.n_components, self._rng())
         return self._store_maps(spectrum, maps)
 
@@ -67,7 +69,7 @@ class RandomKernelPCA(_Baseline):
     Parameters and attributes are those of :class:`PartitionKernelPCA`.
     """
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
+    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         maps = random_maps(spectrum.rank, self.n_modules, self.n_components, self._rng())
         return self._store_maps(spectrum, maps)
 
@@ -78,7 +80,7 @@ class BootstrapKernelPCA(_Baseline):
     Parameters and attributes are those of :class:`PartitionKernelPCA`.
     """
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
+    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         coordinates = spectrum.coordinates(X)
         maps, offsets = bootstrap_maps(coordinates, self.n_modules, self.n_components, self._rng())
         return self._store_maps(spectrum, maps, offsets)
@@ -103,10 +105,10 @@ class MonolithicKernelPCA(_Baseline):
         n_components: int = 300,
         *,
         n_modules: int = 1,
-        kernel: Any = "rbf",
-        feature_map: Any = "auto",
+        kernel: KernelLike = "rbf",
+        feature_map: FeatureMap = "auto",
         rank: int = 1000,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -121,6 +123,6 @@ class MonolithicKernelPCA(_Baseline):
             verbose=verbose,
         )
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
+    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         width = self.n_modules * self.n_components
         return self._store_maps(spectrum, np.eye(width, min(width, spectrum.rank))[None])

@@ -1,13 +1,14 @@
 """The plain spectral embedding of any kernel."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyfold._running import using_threads
+from polyfold._typing import FloatArray, Matrix, RandomState, Rows
 from polyfold._validation import check_count
 from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
+from polyfold.kernels import FeatureMap, KernelLike
 from polyfold.sources import by_blocks
 from polyfold.spectra import Spectrum
 
@@ -56,10 +57,10 @@ class KernelEmbedding(SpectralEstimator):
         self,
         n_components: int = 2,
         *,
-        kernel: Any = "rbf",
-        feature_map: Any = "auto",
+        kernel: KernelLike = "rbf",
+        feature_map: FeatureMap = "auto",
         rank: int = 1000,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -72,7 +73,7 @@ class KernelEmbedding(SpectralEstimator):
         self.verbose = verbose
 
     @by_blocks
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Rows) -> FloatArray:
         """Return the coordinates of old or new points.
 
         Parameters
@@ -89,7 +90,7 @@ class KernelEmbedding(SpectralEstimator):
         with using_threads(self.n_jobs):
             return self.spectrum_.coordinates(X, np.eye(kept, self._n_features_out))
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
+    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         warn_of_empty_columns(self.n_components, spectrum.eigenvalues.size)
         self.spectrum_, self.eigenvalues_ = spectrum, spectrum.eigenvalues
         self._n_features_out = self.n_components

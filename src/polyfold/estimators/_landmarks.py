@@ -2,20 +2,23 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
+from polyfold._typing import Matrix, Rows
 from polyfold._validation import own_rows
+from polyfold.kernels import GraphKernel, Kernel
 from polyfold.neighbors import is_graph
 from polyfold.sources import all_or_some, in_memory, is_stream
 
 _SHARE, _QUERIES = 4, 1000
 
 
-def rows_to_fit(X: Any, kernel: Any, validate: Callable[[Any], Any], seed: int) -> tuple[Any, NDArray | None]:
+def rows_to_fit(
+    X: Rows, kernel: Kernel | GraphKernel, validate: Callable[[Rows], Matrix], seed: int
+) -> tuple[Matrix, NDArray | None]:
     """Return checked rows that nobody else changes: those of `X`, or landmarks and their numbers.
 
     Landmarks stand for very many rows where the kernel `takes_few`, for streams beyond the memory budget, and for very
@@ -30,12 +33,12 @@ def rows_to_fit(X: Any, kernel: Any, validate: Callable[[Any], Any], seed: int) 
     return own_rows(validate(given), given), numbers
 
 
-def _is_given(kernel: Any) -> bool:
+def _is_given(kernel: Kernel | GraphKernel) -> bool:
     """Whether the user gave the neighbours or the kernel values of all rows, which have no others."""
     return kernel.takes_precomputed or is_graph(getattr(kernel, "neighbors", None))
 
 
-def landmark_error(model: Any, landmarks: Any, seed: int) -> NDArray:
+def landmark_error(model: BaseEstimator, landmarks: Matrix, seed: int) -> NDArray:
     """Error of every column of what a fitted model says, beside its spread: how it would change with fewer landmarks.
 
     The model is fitted again to a quarter of its landmarks, and at most 1,000 of the others are placed by both. What a

@@ -1,14 +1,16 @@
 """What linear autoencoders share: codes and reconstructions from M encoders and decoders."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from polyfold._running import LongFit, in_blocks, shows_progress, threaded, using_threads
+from polyfold._typing import FloatArray, Matrix, Rows
 from polyfold._validation import check_rows, keeps_state_on_failure
 from polyfold.estimators._modules import ModuleMixin
 from polyfold.sources import by_blocks, check_stream, in_memory, is_stream
@@ -24,7 +26,7 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Rows, y: object = None) -> Self:
         """Fit to the rows of `X`, whatever was fitted before.
 
         Parameters
@@ -47,12 +49,12 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
             self._fit_rows(X)
         return self
 
-    def _fit_rows(self, X: Any) -> None:
+    def _fit_rows(self, X: Matrix) -> None:
         """Fit to checked rows, and end with `_store_modules`."""
         raise NotImplementedError
 
     @by_blocks
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Rows) -> FloatArray:
         """Return the codes of all modules side by side.
 
         Parameters
@@ -78,7 +80,7 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
         return Z
 
     @by_blocks
-    def inverse_transform(self, Z: Any) -> NDArray:
+    def inverse_transform(self, Z: Rows) -> FloatArray:
         """Return the ensemble's reconstruction: the mean over the modules.
 
         Parameters
@@ -102,7 +104,7 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
             X = _project(Z, np.zeros(M * H, Z.dtype), stacked.astype(Z.dtype, copy=False))
         return X + self.means_.mean(axis=0).astype(Z.dtype)
 
-    def reconstruct_modules(self, X: Any) -> NDArray:
+    def reconstruct_modules(self, X: Rows) -> FloatArray:
         """Return the reconstruction of `X` by every module.
 
         Parameters
@@ -126,17 +128,17 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
         self.encoders_, self.decoders_, self.means_ = encoders, decoders, means
         self._module_shape = encoders.shape[:2]
 
-    def _validate(self, X: Any, *, reset: bool) -> Any:
+    def _validate(self, X: Rows, *, reset: bool) -> Matrix:
         return check_rows(self, in_memory(X), reset=reset, minimum=2 if reset else 1)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-def _project(X: Any, origin: NDArray, weights: NDArray) -> NDArray:
+def _project(X: Matrix, origin: NDArray, weights: NDArray) -> NDArray:
     """Return (X - origin) @ weights; rows are moved before they are summed: a large mean costs no digits."""
     if sp.issparse(X):
         return np.asarray(X @ weights)

@@ -1,10 +1,12 @@
 """Modular kernel PCA: M diverse modules of one kernel."""
 
-from typing import Any, Self
+from typing import Literal, Self
 
 import numpy as np
 
+from polyfold._typing import Matrix, RandomState
 from polyfold.estimators._modules import ModularTransformer, RemixMixin
+from polyfold.kernels import FeatureMap, KernelLike
 from polyfold.modular import DATA_SOLVERS
 from polyfold.spectra import Spectrum
 
@@ -104,13 +106,13 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
         n_components: int = 20,
         *,
         diversity: float = 0.99,
-        kernel: Any = "rbf",
-        feature_map: Any = "auto",
+        kernel: KernelLike = "rbf",
+        feature_map: FeatureMap = "auto",
         rank: int = 1000,
-        solver: str = "closed",
+        solver: Literal["closed", "mbm", "adam", "sgd", "drop-module"] = "closed",
         max_iter: int = 500,
         tol: float = 1e-7,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -127,7 +129,7 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
+    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         d = spectrum.eigenvalues
         coordinates = spectrum.coordinates(X) if self.solver in DATA_SOLVERS else None
         fit = self._fit_modules(d, spectrum.energy, float(spectrum.n_samples) ** 2, coordinates)

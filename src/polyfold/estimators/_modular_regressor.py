@@ -1,16 +1,22 @@
 """Modular regression networks [Reeve2015, appendix A]."""
 
 from collections.abc import Callable
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._running import shows_progress
+from polyfold._typing import FloatArray, RandomState, Table
 from polyfold._validation import check_range, import_extra, keeps_state_on_failure
 from polyfold.estimators._network import NetworkEstimator
 from polyfold.training import MLP, Scaling, Training
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
@@ -74,12 +80,12 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         self,
         n_modules: int = 10,
         *,
-        architecture: Callable[[int, int], Any] | None = None,
+        architecture: "Callable[[int, int], nn.Module] | None" = None,
         diversity: float = 0.5,
         training: Training | None = None,
         device: str = "cpu",
-        checkpoint: Any = None,
-        random_state: Any = None,
+        checkpoint: str | PathLike[str] | None = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ):
         self.n_modules = n_modules
@@ -93,7 +99,7 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Any, y: Any) -> "ModularRegressor":
+    def fit(self, X: Table, y: ArrayLike) -> "ModularRegressor":
         """Train the modules.
 
         Parameters
@@ -105,17 +111,17 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         -------
         self : ModularRegressor
         """
-        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=[np.float64, np.float32])
+        rows, answers = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=[np.float64, np.float32])
         import_extra("torch", "torch")
-        self._flat = y.ndim == 1
-        targets = y.reshape(len(y), -1).astype(np.float64)
-        check_range(X)
+        self._flat = answers.ndim == 1
+        targets = answers.reshape(len(answers), -1).astype(np.float64)
+        check_range(rows)
         check_range(targets, "y")
-        self._inputs, self._targets = Scaling(X), Scaling(targets)
-        self._train(self._inputs.apply(X), self._targets.apply(targets), self._targets.scale**2)
+        self._inputs, self._targets = Scaling(rows), Scaling(targets)
+        self._train(self._inputs.apply(rows), self._targets.apply(targets), self._targets.scale**2)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Table) -> FloatArray:
         """Return the mean of the modules' outputs.
 
         Parameters
@@ -128,7 +134,7 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         """
         return self.predict_modules(X).mean(axis=0)
 
-    def predict_modules(self, X: Any) -> np.ndarray:
+    def predict_modules(self, X: Table) -> FloatArray:
         """Return the output of every module.
 
         Parameters
@@ -144,7 +150,7 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         outputs = self._targets.undo(self._evaluate(self.network_, self._inputs.apply(X)))
         return outputs[:, :, 0] if self._flat else outputs
 
-    def _network(self) -> Any:
+    def _network(self) -> "nn.Module":
         from polyfold.training import build_ensemble
 
         architecture = MLP() if self.architecture is None else self.architecture

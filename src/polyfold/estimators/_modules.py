@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from polyfold._running import using_threads
+from polyfold._typing import FloatArray, Rows
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
 from polyfold.modular import DATA_SOLVERS, SOLVERS, ModularFit, score_solution
@@ -27,7 +28,7 @@ class ModuleMixin:
     n_components: int
     _module_shape: tuple[int, int]  # (M, H), set with the other fitted attributes
 
-    def transform_modules(self, X: Any) -> NDArray:
+    def transform_modules(self, X: Rows) -> FloatArray:
         """Return every module's own representation.
 
         Parameters
@@ -43,7 +44,7 @@ class ModuleMixin:
         Z = Z if is_stream(Z) else np.asarray(Z)  # those of Dask stay lazy
         return Z.reshape(Z.shape[0], *self._module_shape).transpose(1, 0, 2)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
         """Return the names of the columns: ``module2_dim0`` is the first dimension of the third module.
 
         Parameters
@@ -172,7 +173,7 @@ class ModularTransformer(ModuleMixin, SpectralEstimator):
     offsets_: NDArray | None = None
 
     @by_blocks
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Rows) -> FloatArray:
         """Return all modules side by side.
 
         Parameters

@@ -1,15 +1,24 @@
 """What the network estimators share: parameters, training, evaluation in blocks."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from polyfold._files import fingerprint
 from polyfold._running import LongFit
+from polyfold._typing import RandomState, Table
 from polyfold._validation import check_count, check_real, check_rows, draw_seed, import_extra
 from polyfold.training import Training
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from polyfold.training import Checkpoint
 
 DESIGN = ("n_modules", "n_components", "architecture", "decoder")  # parameters that a network's shape depends on
 
@@ -21,8 +30,8 @@ class NetworkEstimator(LongFit, BaseEstimator):
     diversity: float
     training: Training | None
     device: str
-    checkpoint: Any
-    random_state: Any
+    checkpoint: str | PathLike[str] | None
+    random_state: RandomState
 
     def _plan(self) -> Training:
         check_count("n_modules", self.n_modules)
@@ -38,10 +47,10 @@ class NetworkEstimator(LongFit, BaseEstimator):
             raise TypeError(f"training must be a polyfold.networks.Training or None, got {training!r}.")
         return training.checked()
 
-    def _network(self) -> Any:
+    def _network(self) -> "nn.Module":
         raise NotImplementedError
 
-    def _validate(self, X: Any, *, reset: bool) -> np.ndarray:
+    def _validate(self, X: Table, *, reset: bool) -> np.ndarray:
         return check_rows(self, X, reset=reset, sparse=False)
 
     def _train(self, inputs: np.ndarray, targets: np.ndarray, unit: float) -> None:
@@ -67,14 +76,15 @@ class NetworkEstimator(LongFit, BaseEstimator):
         self.loss_curve_ = [unit * loss for loss in run.losses]
         self.validation_curve_ = [unit * loss for loss in run.validation_losses]
 
-    def _checkpoint(self, inputs: np.ndarray, targets: np.ndarray, plan: Training, seed: int) -> Any:
+    def _checkpoint(self, inputs: np.ndarray, targets: np.ndarray, plan: Training, seed: int) -> "Checkpoint":
         """Open the file of a run that must go on with the same data and settings, for any number of epochs."""
         from polyfold.training import Checkpoint
 
         settings = self.get_params(deep=False) | plan.get_params() | {"data": [inputs, targets]}
         for changeable in ("checkpoint", "device", "max_iter", "random_state", "training"):
             del settings[changeable]
-        return Checkpoint(self.checkpoint, fingerprint(settings), seed=seed, fixed=self.random_state is not None)
+        path = cast(str | PathLike[str], self.checkpoint)  # only called with one
+        return Checkpoint(path, fingerprint(settings), seed=seed, fixed=self.random_state is not None)
 
     def __getstate__(self) -> dict[str, Any]:
         """Weights as arrays: the network is made again from its design."""
@@ -89,7 +99,7 @@ class NetworkEstimator(LongFit, BaseEstimator):
         if "network_" in state:
             self.network_ = self._with_weights(state["network_"])
 
-    def _with_weights(self, weights: dict[str, np.ndarray]) -> Any:
+    def _with_weights(self, weights: dict[str, np.ndarray]) -> "nn.Module":
         torch = import_extra("torch", "torch")
         from polyfold.training import seeded
 
@@ -101,7 +111,9 @@ class NetworkEstimator(LongFit, BaseEstimator):
         network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in weights.items()})
         return network.to(torch.device(self.device)).eval()
 
-    def _evaluate(self, function: Any, rows: np.ndarray, dim: int = 0) -> np.ndarray:
+    def _evaluate(
+        self, function: "Callable[[torch.Tensor], torch.Tensor]", rows: np.ndarray, dim: int = 0
+    ) -> np.ndarray:
         """Apply a torch `function` to blocks of `rows` along `dim` and return one float array."""
         import torch
 

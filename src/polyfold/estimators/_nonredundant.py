@@ -1,16 +1,18 @@
 """Spectral embeddings whose coordinates are not functions of one another."""
 
 from functools import partial
-from typing import Any, Self
+from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
 from polyfold._regression import residual_ratio
 from polyfold._running import LongFit, in_blocks, phases, shows_progress, using_threads
+from polyfold._typing import FloatArray, Matrix, RandomState, Rows
 from polyfold._validation import (
     check_choice,
     check_count,
@@ -21,7 +23,7 @@ from polyfold._validation import (
 )
 from polyfold.estimators._landmarks import landmark_error, rows_to_fit
 from polyfold.estimators._spectral import warn_of_empty_columns
-from polyfold.kernels import Operator, as_kernel, feature_operator, takes_precomputed
+from polyfold.kernels import KernelLike, Operator, as_kernel, feature_operator, takes_precomputed
 from polyfold.nonredundant import SMOOTHERS, Settings, Step, bandwidth_of, extend, nonredundant_sequence
 from polyfold.sources import as_source, by_blocks, is_stream
 from polyfold.spectra import EIGEN_SOLVERS, make_solver, spectrum_of
@@ -64,8 +66,10 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     solver : {"lowrank", "dense"}, default="lowrank"
         Low-rank smoother in O(n·m) memory, or the n × n matrix of the paper, for checking.
     eigen_solver : {"auto", "lanczos", "inverse", "multigrid", "dense"}, default="auto"
-        "auto" takes "inverse" where a sparse LU of the kernel stays sparse: low-dimensional data; "multigrid" for
-        walks on more than 20,000 points of at most 5 intrinsic dimensions where it does not.
+        "inverse" factorises the kernel by a sparse LU. "multigrid" (extra ``pyamg``) is for random walks on many
+        points of low intrinsic dimension; its last digits can differ between values of `n_jobs`. "auto" takes
+        "inverse" if the LU stays sparse, "multigrid" for random walks on more than 20,000 points of at most 5
+        intrinsic dimensions if pyamg is installed, and "lanczos" otherwise.
     random_state : int, RandomState or None, default=None
         Of the landmarks of the smoother and the start of the eigensolver.
     n_jobs : int or None, default=None
@@ -133,14 +137,14 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         self,
         n_components: int | str = 2,
         *,
-        kernel: Any = "laplacian_eigenmaps",
+        kernel: KernelLike = "laplacian_eigenmaps",
         n_neighbors: int | None = None,
         bandwidth: float | str = "auto",
-        smoother: str = "nadaraya_watson",
+        smoother: Literal["nadaraya_watson", "locally_linear"] = "nadaraya_watson",
         rank_cut: float = 0.03,
-        solver: str = "lowrank",
+        solver: Literal["lowrank", "dense"] = "lowrank",
         eigen_solver: str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -158,7 +162,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Rows, y: object = None) -> Self:
         """Fit to the rows of `X`.
 
         Parameters
@@ -189,7 +193,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
                 self._store(operator, steps, count, seed, rows.dtype)
                 return self if self.landmarks_ is None else self._place_others(rows, X, seed)
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray:
+    def fit_transform(self, X: Rows, y: object = None) -> FloatArray:
         """Fit to the rows of `X` and return their coordinates.
 
         Parameters
@@ -208,7 +212,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         return self.transform(X) if placed else self.embedding_.copy()
 
     @by_blocks
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Rows) -> FloatArray:
         """Return the coordinates of old or new points.
 
         Parameters
@@ -223,7 +227,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         check_is_fitted(self, "embedding_")
         return self._place(self._validate(X, reset=False))
 
-    def _place(self, X: Any) -> NDArray:
+    def _place(self, X: Matrix) -> NDArray:
         """Coordinates of checked rows, block by block: what a block takes is many times its rows."""
         Z = np.zeros((X.shape[0], self.n_components_), dtype=X.dtype)
 
@@ -234,21 +238,21 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             in_blocks(fill, X.shape[0], _BLOCK)
         return Z
 
-    def _place_others(self, landmarks: Any, X: Any, seed: int) -> Self:
+    def _place_others(self, landmarks: Matrix, X: Rows, seed: int) -> Self:
         """Estimate what landmarks lose, and place all rows beside them unless they are a stream."""
         self.landmark_error_ = landmark_error(self, landmarks, seed)
         if not is_stream(X):
             self.embedding_ = self._place(self._validate(X, reset=False))
         return self
 
-    def _operator(self, X: Any, seed: int) -> Operator:
+    def _operator(self, X: Matrix, seed: int) -> Operator:
         kernel = as_kernel(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
         if not kernel.is_pointwise:
             return kernel.operator_on(X)
         spectrum = spectrum_of(X, kernel, landmarks=_RANK, directions=_RANK, seed=seed)
         return feature_operator(spectrum.coordinates(X).astype(np.float64), spectrum.coordinates)
 
-    def _store(self, operator: Operator, steps: list[Step], count: int | None, seed: int, dtype: Any) -> None:
+    def _store(self, operator: Operator, steps: list[Step], count: int | None, seed: int, dtype: DTypeLike) -> None:
         self._fitted_operator = operator
         self._steps = [step.slim() for step in steps]
         self.n_components_ = self._n_features_out = max(1, len(steps)) if count is None else count
@@ -288,12 +292,12 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             alpha = check_real("bandwidth", self.bandwidth, minimum=0, open_minimum=True, hint="or pass 'auto'")
         return count, alpha
 
-    def _validate(self, X: Any, *, reset: bool, minimum: int = 1) -> Any:
+    def _validate(self, X: Rows, *, reset: bool, minimum: int = 1) -> Matrix:
         kernel = as_kernel(self.kernel)
         rows = check_rows(self, X, reset=reset, minimum=minimum)
         return as_dense(rows) if kernel.is_pointwise and kernel.takes_precomputed else rows
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = takes_precomputed(self.kernel)

@@ -1,16 +1,18 @@
 """Two simpler ways to avoid redundancy, for comparison [Blau2017, section 2]."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._running import LongFit, phases, shows_progress, using_threads
+from polyfold._typing import FloatArray, Matrix, RandomState, Rows
 from polyfold._validation import check_count, check_real, check_rows, draw_seed, keeps_state_on_failure, own_rows
 from polyfold.estimators._spectral import warn_of_empty_columns
-from polyfold.kernels import as_kernel, takes_precomputed
+from polyfold.kernels import KernelLike, as_kernel, takes_precomputed
 from polyfold.nonredundant import Regressed, regression_residuals, select_news
 from polyfold.spectra import Spectrum, spectrum_of
 
@@ -22,14 +24,14 @@ class _PlainSequence(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     """What both share: a kernel, its spectrum, fitting and empty columns; subclasses add `_fit_rows` and `_rows_at`."""
 
     n_components: int
-    kernel: Any
+    kernel: KernelLike
     n_neighbors: int | None
-    random_state: Any
+    random_state: RandomState
     n_jobs: int | None
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Rows, y: object = None) -> Self:
         """Fit to the rows of `X`.
 
         Parameters
@@ -50,7 +52,7 @@ class _PlainSequence(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         warn_of_empty_columns(self.n_components, found)
         return self
 
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Rows) -> FloatArray:
         """Return the coordinates of old or new points.
 
         Parameters
@@ -75,14 +77,14 @@ class _PlainSequence(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """Return those coordinates of the rows of `X`."""
         raise NotImplementedError
 
-    def _spectrum(self, X: Any, directions: int, seed: int) -> Spectrum:
+    def _spectrum(self, X: Matrix, directions: int, seed: int) -> Spectrum:
         kernel = as_kernel(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
         return spectrum_of(X, kernel, landmarks=_LANDMARKS, directions=directions, seed=seed)
 
-    def _padded(self, Z: NDArray, dtype: Any) -> NDArray:
+    def _padded(self, Z: NDArray, dtype: DTypeLike) -> NDArray:
         return np.pad(Z, ((0, 0), (0, self._n_features_out - Z.shape[1]))).astype(dtype, copy=False)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = takes_precomputed(self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -133,11 +135,11 @@ class SelectedEmbedding(_PlainSequence):
         self,
         n_components: int = 2,
         *,
-        kernel: Any = "laplacian_eigenmaps",
+        kernel: KernelLike = "laplacian_eigenmaps",
         n_neighbors: int | None = None,
         n_candidates: int | None = None,
         threshold: float = 0.3,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -208,10 +210,10 @@ class SequentialRegressionEmbedding(_PlainSequence):
         self,
         n_components: int = 2,
         *,
-        kernel: Any = "laplacian_eigenmaps",
+        kernel: KernelLike = "laplacian_eigenmaps",
         n_neighbors: int | None = None,
         bandwidth: float = 0.3,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):

@@ -6,17 +6,18 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
 from polyfold._running import LongFit, phases, shows_progress, using_threads
+from polyfold._typing import Matrix, RandomState, Rows
 from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure
 from polyfold.estimators._landmarks import landmark_error, rows_to_fit
 from polyfold.exceptions import DegenerateDataWarning
-from polyfold.kernels import as_kernel, takes_precomputed
-from polyfold.sources import check_stream, in_memory, is_stream
+from polyfold.kernels import FeatureMap, KernelLike, as_kernel, takes_precomputed
+from polyfold.sources import Source, check_stream, in_memory, is_stream
 from polyfold.spectra import FEATURE_MAPS, Spectrum, SpectrumBuilder, spectrum_of
 
 # Attributes that only fits of graph kernels have.
@@ -31,16 +32,16 @@ def _fits_in_chunks(estimator: "SpectralEstimator") -> bool:
 class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the estimators that read a kernel's spectrum; subclasses add `_store_spectrum` and `transform`."""
 
-    kernel: Any
-    feature_map: Any
+    kernel: KernelLike
+    feature_map: FeatureMap
     rank: int
-    random_state: Any
+    random_state: RandomState
     n_jobs: int | None
     _builder: SpectrumBuilder | None = None  # what `partial_fit` goes on from
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Rows, y: object = None) -> Self:
         """Fit to the rows of `X`, whatever was fitted before.
 
         Parameters
@@ -70,7 +71,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     @available_if(_fits_in_chunks)
     @keeps_state_on_failure
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Rows, y: object = None) -> Self:
         """Fit to one more chunk of rows: those of `fit` or `partial_fit` before count as well.
 
         Parameters
@@ -96,7 +97,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
             self._builder = builder.add(rows)
             return self._store_spectrum(builder.spectrum(), rows)
 
-    def _rows_to_fit(self, X: Any) -> Any:
+    def _rows_to_fit(self, X: Rows) -> Matrix | Source:
         """Return checked rows or their source; a graph needs all rows at once, or landmarks of them."""
         kernel = as_kernel(self.kernel)
         for name in _OF_GRAPHS:
@@ -107,7 +108,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
         rows, self.landmarks_ = rows_to_fit(X, kernel, validate, self._seeds[0])
         return rows
 
-    def _build(self, rows: Any) -> Spectrum:
+    def _build(self, rows: Matrix | Source) -> Spectrum:
         kernel = as_kernel(self.kernel)
         if kernel.is_pointwise:
             n, width = rows.shape[0], self._width(rows.shape[0])
@@ -139,7 +140,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _new_builder(self) -> SpectrumBuilder:
         return SpectrumBuilder(as_kernel(self.kernel), self.feature_map, self.rank, self.rank, self._seeds[0])
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Any) -> Self:
+    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         """Store the spectrum and what is made of it; `X` holds the rows given last."""
         raise NotImplementedError
 
@@ -147,7 +148,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Return how many directions are read."""
         raise NotImplementedError
 
-    def _validate(self, X: Any, *, reset: bool, minimum: int = 1, streams: bool = False) -> Any:
+    def _validate(self, X: Rows, *, reset: bool, minimum: int = 1, streams: bool = False) -> Matrix | Source:
         """Return checked rows: a source where `streams` are wanted and `X` is one, else an array."""
         kernel = as_kernel(self.kernel)
         if streams and is_stream(X):
@@ -156,7 +157,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
         rows = check_rows(self, X, reset=reset, minimum=minimum)
         return as_dense(rows) if kernel.is_pointwise and kernel.takes_precomputed else rows
 
-    def _validate_fitted(self, X: Any) -> Any:
+    def _validate_fitted(self, X: Rows) -> Matrix:
         check_is_fitted(self, "spectrum_")
         return self._validate(X, reset=False)
 
@@ -189,7 +190,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
         return True
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = takes_precomputed(self.kernel)
@@ -208,7 +209,7 @@ def warn_of_empty_columns(n_components: int, n_directions: int) -> None:
         )
 
 
-def _draw_seeds(random_state: Any) -> tuple[int, int]:
+def _draw_seeds(random_state: RandomState) -> tuple[int, int]:
     """Seeds of the feature map and of the solver."""
     first, second = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=2)
     return int(first), int(second)

@@ -1,22 +1,24 @@
 """Votes of modules as ONNX operators, where every module's classifier is linear or takes the nearest centroid."""
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.neighbors import NearestCentroid
 
+from polyfold.ensembles import ModularClassifier
 from polyfold.export._graph import Graph
 from polyfold.export._students import add_label
 
 Scores = tuple[NDArray, NDArray]  # weights (H, C) and offsets (C,)
 
 
-def add_votes(graph: Graph, model: Any, Z: str) -> bool:
+def add_votes(graph: Graph, model: ModularClassifier, Z: str) -> bool:
     """Append the outputs ``label`` and ``probabilities`` of a modular classifier; False without a formula."""
     scores, chances = (_all(model.estimators_, kind) for kind in (_scores, _chances))
     asked = any(hasattr(head, "predict_proba") for head in model.estimators_)
@@ -50,12 +52,13 @@ def _mean_chance(graph: Graph, Z: str, chances: list[Scores], n_modules: int, n_
     return graph.cast(graph.add("ReduceMean", each, axes=[1], keepdims=0), np.float64)
 
 
-def _all(heads: list[Any], kind: Any) -> list[Scores] | None:
+def _all(heads: list[BaseEstimator], kind: Callable[[BaseEstimator], Scores | None]) -> list[Scores] | None:
     found = [kind(head) for head in heads]
-    return None if any(scores is None for scores in found) else found
+    known = [scores for scores in found if scores is not None]
+    return known if len(known) == len(found) else None
 
 
-def _scores(head: Any) -> Scores | None:
+def _scores(head: BaseEstimator) -> Scores | None:
     """Linear functions whose largest is the prediction of a head."""
     if isinstance(head, LinearClassifierMixin):
         weights, offsets = np.atleast_2d(head.coef_).T, np.atleast_1d(head.intercept_)
@@ -71,7 +74,7 @@ def _scores(head: Any) -> Scores | None:
     return None
 
 
-def _chances(head: Any) -> Scores | None:
+def _chances(head: BaseEstimator) -> Scores | None:
     """Linear functions whose softmax are the probabilities of a head."""
     if isinstance(head, LogisticRegression | LinearDiscriminantAnalysis):
         return _scores(head)
@@ -81,7 +84,7 @@ def _chances(head: Any) -> Scores | None:
     return None
 
 
-def _nearest(centroids: NDArray, scale: NDArray, offsets: Any) -> Scores:
+def _nearest(centroids: NDArray, scale: NDArray, offsets: NDArray | float) -> Scores:
     """Minus the squared distances but for what all of them share."""
     scaled = centroids / scale
     return 2 * (scaled / scale).T, offsets - np.square(scaled).sum(axis=1)

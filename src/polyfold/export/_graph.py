@@ -1,10 +1,14 @@
 """A graph of ONNX operators, written one call after the other."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from polyfold._validation import import_extra
+
+if TYPE_CHECKING:
+    import onnx
 
 OPSET = 17  # of 2022: every runtime in use reads it
 IR_VERSION = 8
@@ -16,21 +20,21 @@ class Graph:
     def __init__(self, n_features: int):
         self.onnx = import_extra("onnx", "onnx")
         self.helper = import_extra("onnx.helper", "onnx")
-        self.dtype: Any = np.float32
+        self.dtype: DTypeLike = np.float32
         self.n_features = n_features
-        self.scalings: list[tuple[Any, Any]] = []
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self.outputs: list[Any] = []
+        self.scalings: list[tuple[ArrayLike | None, ArrayLike | None]] = []
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+        self.outputs: list[onnx.ValueInfoProto] = []
 
-    def add(self, operator: str, *inputs: Any, **attributes: Any) -> str:
+    def add(self, operator: str, *inputs: ArrayLike, **attributes: Any) -> str:
         """Append an operator on names of results, or arrays, and return the name of its result."""
         name = f"{operator.lower()}_{len(self.nodes)}"
         names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
         self.nodes.append(self.helper.make_node(operator, names, [name], **attributes))
         return name
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: ArrayLike) -> str:
         """Append an array, floats in the precision at work, and return its name."""
         array = np.asarray(value)
         if array.dtype.kind == "f":
@@ -44,7 +48,7 @@ class Graph:
         self.constants.append(tensor)
         return name
 
-    def input(self, dtype: Any = np.float32) -> str:
+    def input(self, dtype: DTypeLike = np.float32) -> str:
         """Return the name of the rows, scaled, in the precision to work in from here on."""
         self.dtype = dtype
         rows = "X" if dtype == np.float32 else self.cast("X", dtype)
@@ -53,7 +57,7 @@ class Graph:
             rows = moved if scale is None else self.add("Div", moved, np.asarray(scale))
         return rows
 
-    def scale_input(self, shift: Any, scale: Any) -> None:
+    def scale_input(self, shift: ArrayLike | None, scale: ArrayLike | None) -> None:
         """Let everything see the rows as (x - shift) / scale; None leaves a part out."""
         self.scalings.append((shift, scale))
 
@@ -63,7 +67,7 @@ class Graph:
         moved, low = self.add("Sub", name, high), origin - high
         return self.add("Sub", moved, low) if np.any(low) else moved
 
-    def cast(self, name: str, dtype: Any) -> str:
+    def cast(self, name: str, dtype: DTypeLike) -> str:
         """Append a change of type."""
         return self.add("Cast", name, to=self._type(dtype))
 
@@ -71,18 +75,18 @@ class Graph:
         """Append the sum of every row, as a column."""
         return self.add("ReduceSum", name, np.array([1]), keepdims=1)
 
-    def linear(self, name: str, weights: np.ndarray, offset: Any = 0.0) -> str:
+    def linear(self, name: str, weights: np.ndarray, offset: ArrayLike = 0.0) -> str:
         """Append a product with weights, and an offset."""
         product = self.add("MatMul", name, weights)
         return self.add("Add", product, offset) if np.any(offset) else product
 
-    def output(self, name: str, result: str, dtype: Any, width: int | None) -> None:
+    def output(self, name: str, result: str, dtype: DTypeLike, width: int | None) -> None:
         """Call a result an output; `width` is its number of columns, None for one value per row."""
         self.nodes.append(self.helper.make_node("Identity", [result], [name]))
         shape = ["n"] if width is None else ["n", width]
         self.outputs.append(self.helper.make_tensor_value_info(name, self._type(dtype), shape))
 
-    def body(self, argument: str, result: str, start: int) -> Any:
+    def body(self, argument: str, result: str, start: int) -> "onnx.GraphProto":
         """Cut off the operators from number `start` on: the body of a loop from an argument to a result."""
         nodes, self.nodes = self.nodes[start:], self.nodes[:start]
         kind = self._type(self.dtype)
@@ -93,7 +97,7 @@ class Graph:
             [self.helper.make_tensor_value_info(result, kind, None)],
         )
 
-    def model(self, about: dict[str, str]) -> Any:
+    def model(self, about: dict[str, str]) -> "onnx.ModelProto":
         """Return the checked model."""
         rows = self.helper.make_tensor_value_info("X", self._type(np.float32), ["n", self.n_features])
         graph = self.helper.make_graph(self.nodes, "polyfold", [rows], self.outputs, self.constants)
@@ -103,7 +107,7 @@ class Graph:
         import_extra("onnx.checker", "onnx").check_model(model, full_check=True)
         return model
 
-    def _type(self, dtype: Any) -> int:
+    def _type(self, dtype: DTypeLike) -> int:
         if np.dtype(dtype).kind in "US":
             return self.onnx.TensorProto.STRING
         return self.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))

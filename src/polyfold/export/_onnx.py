@@ -1,9 +1,10 @@
 """From a fitted model to an ONNX model: no polyfold, no Python needed where it runs."""
 
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -16,6 +17,9 @@ from polyfold.export._classifiers import add_votes
 from polyfold.export._graph import Graph
 from polyfold.export._spectra import add_coordinates
 from polyfold.export._students import add_student
+
+if TYPE_CHECKING:
+    import onnx
 
 SUPPORTED = (
     "ModularKernelPCA, KernelEmbedding and the kernel baselines with the kernels rbf, laplacian, linear, poly, cosine "
@@ -33,7 +37,7 @@ SPECTRAL = (
 LINEAR = (ModularAutoencoder, baselines.BaggingAutoencoder)
 
 
-def to_onnx(model: Any) -> Any:
+def to_onnx(model: BaseEstimator) -> "onnx.ModelProto":
     """Convert a fitted model to ONNX.
 
     The input ``X`` takes rows of float32. The output is ``Z``, what `transform` returns, or ``label`` (with
@@ -79,11 +83,11 @@ def to_onnx(model: Any) -> Any:
     return graph.model({"polyfold": version("polyfold"), "class": type(last).__name__})
 
 
-def _in_a_line(model: Any) -> str:
+def _in_a_line(model: BaseEstimator) -> str:
     return " ".join(repr(model).split())
 
 
-def _add(graph: Graph, model: Any) -> bool:
+def _add(graph: Graph, model: BaseEstimator) -> bool:
     """Append a model and its outputs; False if it has no formula."""
     if isinstance(model, Compressed):
         return add_student(graph, model)
@@ -96,7 +100,7 @@ def _add(graph: Graph, model: Any) -> bool:
     return result is not None
 
 
-def _representation(graph: Graph, model: Any) -> str | None:
+def _representation(graph: Graph, model: BaseEstimator) -> str | None:
     """Append the coordinates of a representation; None if it has no formula."""
     if isinstance(model, FrozenEstimator):
         return _representation(graph, model.estimator)

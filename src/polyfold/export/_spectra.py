@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from polyfold import kernels
 from polyfold._linalg import as_dense
+from polyfold._typing import Matrix
 from polyfold.export._graph import Graph
 from polyfold.spectra import Spectrum
 
@@ -56,7 +57,7 @@ def _columns(graph: Graph, spectrum: Spectrum, weights: NDArray, readout: NDArra
     return _read(graph, formula(graph, x, kernel, as_dense(landmarks).astype(np.float64)), spectrum.shift, readout)
 
 
-def _precision(spectrum: Spectrum, landmarks: Any, weights: NDArray) -> type[np.floating]:
+def _precision(spectrum: Spectrum, landmarks: Matrix, weights: NDArray) -> type[np.floating]:
     """Return single precision where it is enough for the landmarks themselves, else double."""
     rows = landmarks[:TRIED].astype(np.float32)
     exact = spectrum.coordinates(rows.astype(np.float64), weights)
@@ -64,13 +65,13 @@ def _precision(spectrum: Spectrum, landmarks: Any, weights: NDArray) -> type[np.
     return np.float32 if error <= TOLERANCE * np.abs(exact).max(initial=0.0) else np.float64
 
 
-def _linear(graph: Graph, x: str, kernel: Any, landmarks: NDArray) -> str:
+def _linear(graph: Graph, x: str, kernel: kernels.Linear, landmarks: NDArray) -> str:
     if kernel._origin is None:
         return graph.add("MatMul", x, landmarks.T)
     return graph.add("MatMul", graph.minus(x, kernel._origin), (landmarks - kernel._origin).T)
 
 
-def _gaussian(graph: Graph, x: str, kernel: Any, landmarks: NDArray) -> str:
+def _gaussian(graph: Graph, x: str, kernel: kernels.Gaussian, landmarks: NDArray) -> str:
     x, landmarks = _near_zero(graph, x, landmarks)
     products = graph.add("MatMul", x, 2 * kernel.gamma_ * landmarks.T)
     own = graph.add("Mul", graph.total(graph.add("Mul", x, x)), np.float64(kernel.gamma_))
@@ -84,7 +85,7 @@ def _near_zero(graph: Graph, x: str, landmarks: NDArray) -> tuple[str, NDArray]:
     return graph.minus(x, origin), landmarks - origin
 
 
-def _laplacian(graph: Graph, x: str, kernel: Any, landmarks: NDArray) -> str:
+def _laplacian(graph: Graph, x: str, kernel: kernels.Laplacian, landmarks: NDArray) -> str:
     x, landmarks = _near_zero(graph, x, landmarks)
     # One landmark after the other: all differences at once would take rows × landmarks × columns of memory.
     start = len(graph.nodes)
@@ -96,12 +97,12 @@ def _laplacian(graph: Graph, x: str, kernel: Any, landmarks: NDArray) -> str:
     return graph.add("Exp", scaled)
 
 
-def _polynomial(graph: Graph, x: str, kernel: Any, landmarks: NDArray) -> str:
+def _polynomial(graph: Graph, x: str, kernel: kernels.Polynomial, landmarks: NDArray) -> str:
     products = graph.linear(x, kernel.gamma_ * landmarks.T, np.float64(kernel.coef0))
     return graph.add("Pow", products, np.float64(kernel.degree))
 
 
-def _cosine(graph: Graph, x: str, kernel: Any, landmarks: NDArray) -> str:
+def _cosine(graph: Graph, x: str, kernel: kernels.Cosine, landmarks: NDArray) -> str:
     norms = np.linalg.norm(landmarks, axis=1, keepdims=True)
     largest = graph.add("ReduceMax", graph.add("Abs", x), axes=[1], keepdims=1)
     x = graph.add("Div", x, _or_one(graph, largest))  # first by the largest: no square is lost

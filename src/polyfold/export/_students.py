@@ -1,19 +1,18 @@
 """Students as ONNX operators: layers of a network, or one linear map."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier, is_clusterer
+from sklearn.base import BaseEstimator, is_classifier, is_clusterer
 from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
 
+from polyfold.ensembles import Compressed
 from polyfold.export._graph import Graph
 
 ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "logistic": "Sigmoid", "identity": None}
 Layers = list[tuple[NDArray, NDArray]]
 
 
-def add_student(graph: Graph, model: Any) -> bool:
+def add_student(graph: Graph, model: Compressed) -> bool:
     """Append a compressed model and its output; False if its student has no formula."""
     student = model.student_
     layers, hidden = _layers_of(student)
@@ -46,7 +45,7 @@ def _best(graph: Graph, scores: str, width: int) -> str:
     return graph.cast(positive, np.int64)
 
 
-def _layers_of(student: Any) -> tuple[Layers, str | None]:
+def _layers_of(student: BaseEstimator) -> tuple[Layers, str | None]:
     """Weights and offsets of a student's layers and what is between them; none if it is of another kind."""
     if hasattr(student, "coefs_") and student.out_activation_ in ("identity", "softmax", "logistic"):
         layers = list(zip(student.coefs_, student.intercepts_, strict=True))

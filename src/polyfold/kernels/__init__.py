@@ -1,5 +1,6 @@
 """Data to kernel: functions of two points, operators on all points, and their features."""
 
+from polyfold.kernels._base import FeatureMap as FeatureMap
 from polyfold.kernels._base import (
     FourierFeatures,
     GraphKernel,
@@ -9,6 +10,7 @@ from polyfold.kernels._base import (
     PointFeatures,
     fourier_features,
 )
+from polyfold.kernels._base import KernelLike as KernelLike
 from polyfold.kernels._bootstrap_eigenmaps import BootstrapEigenmaps
 from polyfold.kernels._isomap import Isomap
 from polyfold.kernels._lle import LocallyLinear

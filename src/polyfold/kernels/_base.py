@@ -8,17 +8,20 @@ Features come with a `metric`, A with A A' the inverse of their own inner produc
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.extmath import safe_sparse_dot
 
 from polyfold._linalg import inverse_square_root
+from polyfold._typing import Matrix, Neighbors
 from polyfold.kernels._operator import Operator, takes_distances
+from polyfold.sources import Source, Survey
 
 # Share of the largest entry by which a given kernel may differ from its mirror image.
 _SYMMETRY = 1e-6
@@ -32,7 +35,7 @@ class PointFeatures(Protocol):
         """Number of features."""
         ...
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Matrix) -> Matrix:
         """Return the features of the rows of `X`, shape (n, width)."""
         ...
 
@@ -53,24 +56,24 @@ class Kernel(BaseEstimator, ABC):
     needs_rows: ClassVar[bool] = False  # whether `resolve` looks at the rows themselves, not at their survey only
     given_as: ClassVar[str] = ""  # how the user gave the values, which are then checked; empty for our own functions
 
-    def resolve(self, X: Any) -> Self:
+    def resolve(self, X: Matrix | Source | Survey) -> Self:
         """Return a copy whose data-dependent defaults (such as γ) are taken from `X`: rows, or a survey of a stream."""
         resolved = clone(self)
         resolved._resolve(X)
         return resolved
 
-    def _resolve(self, X: Any) -> None:
+    def _resolve(self, X: Matrix | Source | Survey) -> None:
         """Set fitted attributes from `X`; most kernels need none."""
 
-    def about(self, X: Any) -> Self:
+    def about(self, X: Matrix) -> Self:
         """Return a kernel that is the same once it is centred, and loses no digits where the rows of `X` are."""
         return self
 
     @abstractmethod
-    def __call__(self, X: Any, Y: Any) -> NDArray:
+    def __call__(self, X: Matrix, Y: Matrix) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
 
-    def matrix(self, X: Any) -> NDArray:
+    def matrix(self, X: Matrix) -> NDArray:
         """Return the values of all pairs of rows of `X` in double precision, exactly symmetric, shape (n, n)."""
         K = np.asarray(self(X, X), dtype=np.float64)
         if not np.isfinite(K).all():
@@ -82,7 +85,7 @@ class Kernel(BaseEstimator, ABC):
             _check_symmetric(K, self.given_as)
         return (K + K.T) / 2
 
-    def check_spectrum(self, lowest: float, highest: float, dtype: Any) -> None:
+    def check_spectrum(self, lowest: float, highest: float, dtype: DTypeLike) -> None:
         """Raise where given values have an eigenvalue that is negative beyond the rounding of `dtype`."""
         if self.given_as and lowest < -(1e-4 if dtype == np.float32 else 1e-7) * highest:
             raise ValueError(
@@ -91,7 +94,7 @@ class Kernel(BaseEstimator, ABC):
                 "polyfold.kernels.Gaussian()."
             )
 
-    def columns(self, X: Any) -> PointFeatures:
+    def columns(self, X: Matrix) -> PointFeatures:
         """Return the features k(x, row) of any point x, for the rows of `X`."""
         return KernelColumns(self, X)
 
@@ -109,7 +112,7 @@ class GraphKernel(BaseEstimator, ABC):
     is_pointwise: ClassVar[bool] = False
     takes_few: ClassVar[bool] = False  # whether an operator on very many points is out of reach, and some stand for all
 
-    neighbors: Any
+    neighbors: Neighbors
     n_neighbors: int | None
     n_jobs: int | None
 
@@ -119,7 +122,7 @@ class GraphKernel(BaseEstimator, ABC):
         return takes_distances(self)
 
     @abstractmethod
-    def operator_on(self, X: Any) -> Operator:
+    def operator_on(self, X: Matrix) -> Operator:
         """Build the operator from the rows of `X`."""
 
 
@@ -128,14 +131,14 @@ class KernelColumns:
     """k(x, landmark) for every landmark: the Nyström features [Williams2001]_."""
 
     kernel: Kernel
-    landmarks: Any  # (R, D) dense or sparse
+    landmarks: Matrix  # (R, D) dense or sparse
 
     @property
     def width(self) -> int:
         """Number of landmarks."""
         return self.landmarks.shape[0]
 
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Matrix) -> NDArray:
         """Return k(x, landmark), shape (n, R)."""
         return self.kernel(X, self.landmarks)
 
@@ -164,7 +167,7 @@ class FourierFeatures:
         """Number of features."""
         return 2 * self.frequencies.shape[1]
 
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Matrix) -> NDArray:
         """Return the features, shape (n, R)."""
         X, pairs = as_float(X), self.frequencies.shape[1]
         angles = self._angles(X)
@@ -174,7 +177,7 @@ class FourierFeatures:
         out *= np.sqrt(1 / pairs)
         return out
 
-    def _angles(self, X: Any) -> NDArray:
+    def _angles(self, X: Matrix) -> NDArray:
         """Return w·x, up to whole turns."""
         W = self.frequencies.astype(X.dtype, copy=False)
         if sp.issparse(X):
@@ -195,12 +198,18 @@ class IdentityFeatures:
 
     width: int
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Matrix) -> Matrix:
         """Return `X` unchanged."""
         return as_float(X)
 
     def metric(self) -> None:
         """Return None: the features are already an empirical kernel map."""
+
+
+# What a user may pass as `kernel`: a name, a kernel object, or a function of two matrices of rows.
+KernelLike: TypeAlias = str | Kernel | GraphKernel | Callable[[Any, Any], ArrayLike]
+# What a user may pass as `feature_map`.
+FeatureMap: TypeAlias = Literal["auto", "exact", "nystroem", "fourier"] | PointFeatures
 
 
 def fourier_features(kernel: Kernel, n_features: int, count: int, rng: np.random.RandomState) -> FourierFeatures:
@@ -221,6 +230,6 @@ def _check_symmetric(K: NDArray, given_as: str) -> None:
         )
 
 
-def as_float(X: Any) -> Any:
+def as_float(X: Matrix) -> Matrix:
     """Return `X` in a floating type: float32 stays, everything else becomes float64."""
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)

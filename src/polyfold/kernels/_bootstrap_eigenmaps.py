@@ -1,11 +1,12 @@
 """Laplacian eigenmaps of the neighbour graph of a bootstrap network."""
 
-from typing import Any, Self
+from typing import Literal, Self
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from polyfold._running import n_threads
+from polyfold._typing import Matrix, RandomState
 from polyfold.bootstrap import check_layer, level_of, nearest_by_codes
 from polyfold.kernels._base import GraphKernel
 from polyfold.kernels._operator import Operator
@@ -59,14 +60,14 @@ class BootstrapEigenmaps(GraphKernel):
         self,
         n_neighbors: int | None = None,
         *,
-        layer: Any = "auto",
+        layer: int | Literal["auto"] = "auto",
         n_classes: int = 10,
         first_layer: float = 0.5,
         decay: float = 0.5,
         n_clusterings: int = 100,
         feature_fraction: float = 0.5,
-        metric: str = "euclidean",
-        random_state: Any = 0,
+        metric: Literal["euclidean", "cosine", "linear"] = "euclidean",
+        random_state: RandomState = 0,
         n_jobs: int | None = None,
     ):
         self.n_neighbors = n_neighbors
@@ -80,7 +81,7 @@ class BootstrapEigenmaps(GraphKernel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def operator_on(self, X: Any) -> Operator:
+    def operator_on(self, X: Matrix) -> Operator:
         """Build the flipped Laplacian of the network's neighbour graph of `X`."""
         near = _CodeNeighbors(self)
         return LaplacianEigenmaps(self.n_neighbors, step_time="unit", neighbors=near, n_jobs=self.n_jobs).operator_on(X)
@@ -89,16 +90,16 @@ class BootstrapEigenmaps(GraphKernel):
 class _CodeNeighbors(BaseEstimator):
     """A neighbours transformer by the codes of the network that a kernel describes."""
 
-    def __init__(self, kernel: Any):
+    def __init__(self, kernel: BootstrapEigenmaps):
         self.kernel = kernel
 
-    def fit(self, X: Any) -> Self:
+    def fit(self, X: Matrix) -> Self:
         """Fit the network to the rows of `X`."""
         check_layer(self.kernel.layer)
         self.network_ = network_of(self.kernel, X)
         return self
 
-    def kneighbors(self, X: Any = None, n_neighbors: int = 10) -> tuple[NDArray, NDArray]:
+    def kneighbors(self, X: Matrix | None = None, n_neighbors: int = 10) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the training points that share most codes, shape (n, n_neighbors)."""
         network, jobs = self.network_, n_threads(self.kernel.n_jobs)
         points = network.codes if X is None else network.encode_layers(rows_for(network, X), n_jobs=jobs)

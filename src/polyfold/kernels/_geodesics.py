@@ -4,14 +4,13 @@ A single stray point between two sheets shortens a great many shortest paths. Tw
 only if each end is a neighbour of the other, and points in sparse places are not passed through.
 """
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components, dijkstra
 from sklearn.neighbors import NearestNeighbors
 
+from polyfold._typing import Matrix, SparseMatrix
 from polyfold.neighbors import Neighborhoods
 
 # Of Gaussian noise about a sheet, the tenth farthest off begins at 1.6 standard deviations.
@@ -19,7 +18,7 @@ _SPARSE = 0.1
 _ZERO = np.finfo(np.float64).tiny ** 0.5
 
 
-def joined(graph: Any, labels: NDArray, X: Any) -> Any:
+def joined(graph: SparseMatrix, labels: NDArray, X: Matrix) -> SparseMatrix:
     """Join the smallest component to its nearest other point until one is left."""
     graph = sp.lil_array(graph)
     labels = labels.copy()
@@ -50,7 +49,9 @@ def geodesics_in_dense_parts(near: Neighborhoods, X: NDArray, sources: NDArray) 
     return out
 
 
-def _ways(near: Neighborhoods, X: NDArray, passable: NDArray, ends: NDArray, steps: NDArray, at: NDArray) -> Any:
+def _ways(
+    near: Neighborhoods, X: NDArray, passable: NDArray, ends: NDArray, steps: NDArray, at: NDArray
+) -> SparseMatrix:
     """Directed graph: mutual edges between passable points, in one piece, and ways out of the other ones."""
     core = _mutual(near)[passable][:, passable]
     count, labels = connected_components(core, directed=False)
@@ -73,7 +74,7 @@ def _is_sparse(near: Neighborhoods) -> NDArray:
     return sparse
 
 
-def _mutual(near: Neighborhoods) -> Any:
+def _mutual(near: Neighborhoods) -> SparseMatrix:
     """Edges that both ends have."""
     graph = near.graph()
     graph.data = np.maximum(graph.data, _ZERO)

@@ -2,13 +2,14 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from polyfold._linalg import eigh_descending
+from polyfold._typing import Matrix, Neighbors, SparseMatrix
 from polyfold._validation import check_choice, check_count
 from polyfold.exceptions import GraphWarning
 from polyfold.kernels._base import GraphKernel
@@ -69,8 +70,8 @@ class Isomap(GraphKernel):
         n_neighbors: int | None = None,
         *,
         n_landmarks: int | str = "auto",
-        shortcuts: str = "keep",
-        neighbors: Any = "auto",
+        shortcuts: Literal["keep", "avoid"] = "keep",
+        neighbors: Neighbors = "auto",
         random_state: int = 0,
         n_jobs: int | None = None,
     ):
@@ -81,7 +82,7 @@ class Isomap(GraphKernel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def operator_on(self, X: Any) -> Operator:
+    def operator_on(self, X: Matrix) -> Operator:
         """Build the kernel of geodesic distances between the rows of `X`."""
         check_choice("shortcuts", self.shortcuts, ("keep", "avoid"))
         X, near, row_points = neighborhoods(self, X, default=10 if self.shortcuts == "keep" else 15)
@@ -96,7 +97,7 @@ class Isomap(GraphKernel):
         factor = scaling.project(-0.5 * squared)
         return Operator(GeodesicExtension(near, geodesics, scaling, factor), weights, factor=factor, **shared)
 
-    def _geodesics(self, near: Neighborhoods, X: Any, landmarks: NDArray) -> NDArray:
+    def _geodesics(self, near: Neighborhoods, X: Matrix, landmarks: NDArray) -> NDArray:
         if self.shortcuts == "avoid":
             return geodesics_in_dense_parts(near, require_points(self, X), landmarks)
         return dijkstra(self._connected(near, X), directed=False, indices=landmarks)
@@ -111,7 +112,7 @@ class Isomap(GraphKernel):
             return np.arange(n)
         return np.sort(np.random.RandomState(self.random_state).choice(n, count, replace=False))
 
-    def _connected(self, near: Neighborhoods, X: Any) -> Any:
+    def _connected(self, near: Neighborhoods, X: Matrix) -> SparseMatrix:
         graph = near.graph()
         # Zero-length edges of duplicates would vanish from the sparse graph and cut it.
         graph.data = np.maximum(graph.data, np.finfo(np.float64).tiny ** 0.5)
@@ -138,7 +139,7 @@ class GeodesicExtension:
     scaling: "LandmarkScaling | None" = None
     factor: NDArray | None = None
 
-    def __call__(self, X: Any) -> Extension:
+    def __call__(self, X: Matrix) -> Extension:
         """Find the paths of the rows of `X`; training points keep the coordinates they have."""
         distances, indices = self.near.query(X, self.near.n_neighbors + 1)
         rows = self._paths(distances[:, : self.near.n_neighbors], indices[:, : self.near.n_neighbors])

@@ -1,13 +1,13 @@
 """Locally linear embedding [Roweis2000]."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from polyfold._linalg import as_dense, row_blocks
+from polyfold._typing import Matrix, Neighbors
 from polyfold._validation import check_real
 from polyfold.kernels._base import GraphKernel
 from polyfold.kernels._operator import (
@@ -62,7 +62,7 @@ class LocallyLinear(GraphKernel):
         n_neighbors: int | None = None,
         *,
         reg: float = 1e-3,
-        neighbors: Any = "auto",
+        neighbors: Neighbors = "auto",
         n_jobs: int | None = None,
     ):
         self.n_neighbors = n_neighbors
@@ -70,7 +70,7 @@ class LocallyLinear(GraphKernel):
         self.neighbors = neighbors
         self.n_jobs = n_jobs
 
-    def operator_on(self, X: Any) -> Operator:
+    def operator_on(self, X: Matrix) -> Operator:
         """Build λ_max I − (I − W)ᵀ(I − W) from the neighbourhoods of `X`."""
         X = require_points(self, X)
         reg = check_real("reg", self.reg, minimum=0)
@@ -91,7 +91,7 @@ class Barycentric:
     reg: float
     components: NDArray
 
-    def __call__(self, X: Any) -> Extension:
+    def __call__(self, X: Matrix) -> Extension:
         """Return rows that sum to one, shape (n, N)."""
         # One more than needed: the farthest tells a coincidence from a close neighbour.
         distances, indices = self.near.query(X, self.near.n_neighbors + 1)

@@ -19,7 +19,7 @@ and a part v that the constraints took off. All pieces exist at a new point, so 
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,8 +28,12 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
 from polyfold._linalg import as_dense
+from polyfold._typing import Matrix, SparseMatrix
 from polyfold.exceptions import GraphWarning
-from polyfold.neighbors import Neighborhoods, distinct_rows, fewest_neighbors, find_neighbors, is_graph
+from polyfold.neighbors import Neighborhoods, Search, distinct_rows, fewest_neighbors, find_neighbors, is_graph
+
+if TYPE_CHECKING:
+    from polyfold.kernels._base import GraphKernel
 
 _MATCH = 1e-6
 _NO_VALUES = np.empty(0)
@@ -107,13 +111,13 @@ class Operator:
         Which of the N points every row of the data is, where copies were merged.
     """
 
-    extend: Callable[[Any], Extension]
+    extend: Callable[[Matrix], Extension]
     weights: NDArray
-    matrix: Any = None
+    matrix: Matrix | None = None
     factor: NDArray | None = None
     measure: NDArray = field(default_factory=lambda: _NO_VALUES)
     components: NDArray = field(default_factory=lambda: _NO_VALUES)
-    cost: Any = None
+    cost: SparseMatrix | None = None
     flip: float = 0.0
     steps: int = 1
     power: int = 1
@@ -161,7 +165,7 @@ class Operator:
         if self.factor is not None:
             C = self.factor - Q @ (Q.T @ self.factor)
             return float(np.sum((C.T @ C) ** 2))
-        if self.cost is None or self.power > 1:  # indefinite, or a power of what is known
+        if self.cost is None or self.matrix is None or self.power > 1:  # indefinite, or a power of what is known
             return None
         return float(self.matrix.multiply(self.matrix).sum()) - float(np.sum((Q.T @ (self.matrix @ Q)) ** 2))
 
@@ -175,20 +179,26 @@ class _FactorExtension:
     """New points of a kernel known by features: k(x, ·) = features(x) Cᵀ."""
 
     factor: NDArray
-    features: Callable[[Any], NDArray]
+    features: Callable[[Matrix], NDArray]
 
-    def __call__(self, X: Any) -> Extension:
+    def __call__(self, X: Matrix) -> Extension:
         features = self.features(X)
         return Extension.of_kernel(lambda F: features @ (self.factor.T @ F), X.shape[0])
 
 
-def feature_operator(factor: NDArray, features: Callable[[Any], NDArray]) -> Operator:
+def feature_operator(factor: NDArray, features: Callable[[Matrix], NDArray]) -> Operator:
     """Operator C Cᵀ of a kernel known by the features C of its points and a function that gives those of others."""
     extend = _FactorExtension(factor, features)
     return Operator(extend, np.ones(len(factor)), factor=factor, has_units=True)
 
 
-def minimiser(cost: Any, extend: Any, components: NDArray, near: Neighborhoods, row_points: NDArray | None) -> Operator:
+def minimiser(
+    cost: SparseMatrix,
+    extend: Callable[[Matrix], Extension],
+    components: NDArray,
+    near: Neighborhoods,
+    row_points: NDArray | None,
+) -> Operator:
     """Operator of a method that minimises fᵀ cost f and whose extension interpolates."""
     flip = largest_eigenvalue(cost)
     identity = sp.eye_array(cost.shape[0], format="csr")
@@ -211,13 +221,15 @@ def interpolation(indices: NDArray, values: NDArray, matches: NDArray, component
     return Extension(lambda F: rows @ F, first, matches, nothing, nothing, nothing + 1, nothing)
 
 
-def sparse_rows(values: NDArray, indices: NDArray, n_columns: int) -> Any:
+def sparse_rows(values: NDArray, indices: NDArray, n_columns: int) -> SparseMatrix:
     """Sparse matrix with `values` (n, k) in the columns `indices` of every row; zeros are kept."""
     n, k = indices.shape
     return sp.csr_array((values.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n_columns))
 
 
-def neighborhoods(kernel: Any, X: Any, *, default: int = 10) -> tuple[Any, Neighborhoods, NDArray | None]:
+def neighborhoods(
+    kernel: "GraphKernel", X: Matrix, *, default: int = 10
+) -> tuple[Matrix, Neighborhoods, NDArray | None]:
     """Find the neighbourhoods a graph kernel asks for by its parameters, among the distinct rows of `X`.
 
     Returns those rows, their neighbourhoods, and which of them every row is (None where all differ): copies of a point
@@ -257,14 +269,14 @@ def _coincident(near: Neighborhoods) -> tuple[NDArray, NDArray]:
 class _Columns:
     """A search in some columns of the distances that are given."""
 
-    search: Any
+    search: Search
     columns: NDArray
 
-    def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
+    def query(self, X: Matrix, k: int) -> tuple[NDArray, NDArray]:
         return self.search.query(X[:, self.columns], k)
 
 
-def _neighborhoods(kernel: Any, points: Any, default: int) -> Neighborhoods:
+def _neighborhoods(kernel: "GraphKernel", points: Matrix, default: int) -> Neighborhoods:
     n = points.shape[0]
     if n < 3:
         raise ValueError(
@@ -276,12 +288,12 @@ def _neighborhoods(kernel: Any, points: Any, default: int) -> Neighborhoods:
     return find_neighbors(points, k, engine=kernel.neighbors, n_jobs=kernel.n_jobs)
 
 
-def takes_distances(kernel: Any) -> bool:
+def takes_distances(kernel: "GraphKernel") -> bool:
     """Whether the rows given to a graph kernel are distances."""
     return isinstance(kernel.neighbors, str) and kernel.neighbors == "precomputed"
 
 
-def require_points(kernel: Any, X: Any) -> NDArray:
+def require_points(kernel: "GraphKernel", X: Matrix) -> NDArray:
     """Return `X` as an array, or explain why this kernel cannot do without points."""
     if takes_distances(kernel):
         raise ValueError(
@@ -291,7 +303,7 @@ def require_points(kernel: Any, X: Any) -> NDArray:
     return as_dense(X)
 
 
-def component_labels(graph: Any, *, what: str) -> NDArray:
+def component_labels(graph: SparseMatrix, *, what: str) -> NDArray:
     """Label connected components, and warn where there is more than one."""
     count, labels = connected_components(graph, directed=False)
     if count > 1:
@@ -313,7 +325,7 @@ def match_training(distances: NDArray, indices: NDArray) -> NDArray:
     return np.where(same, indices[:, 0], -1)
 
 
-def largest_eigenvalue(cost: Any) -> float:
+def largest_eigenvalue(cost: SparseMatrix) -> float:
     """λ_max of a sparse positive semi-definite matrix, rounded up so that the flip stays positive."""
     if cost.shape[0] <= 32:
         return float(np.linalg.eigvalsh(cost.toarray())[-1]) * (1 + 1e-4)

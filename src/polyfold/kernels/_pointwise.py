@@ -6,19 +6,20 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms
 
 from polyfold._linalg import as_dense, inner_products, shifted_products
+from polyfold._typing import Matrix
 from polyfold._validation import check_count, check_real
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels._base import IdentityFeatures, Kernel, PointFeatures, as_float
-from polyfold.sources import survey
+from polyfold.sources import Source, Survey, survey
 
 
-def mean_distance_gamma(X: Any) -> float:
+def mean_distance_gamma(X: Matrix) -> float:
     """γ = 1 / mean squared distance of all pairs, which is 1 / (2 · total variance) [Kwok2004]_.
 
     Parameters
@@ -62,10 +63,10 @@ class Gaussian(Kernel):
     def __init__(self, gamma: float | None = None):
         self.gamma = gamma
 
-    def _resolve(self, X: Any) -> None:
+    def _resolve(self, X: Matrix | Source | Survey) -> None:
         self.gamma_ = _check_gamma(self.gamma, X)
 
-    def __call__(self, X: Any, Y: Any) -> NDArray:
+    def __call__(self, X: Matrix, Y: Matrix) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
         out = shifted_products(as_float(X), as_float(Y), self.gamma_)
         return np.exp(out, out=out)
@@ -88,13 +89,13 @@ class Laplacian(Kernel):
     def __init__(self, gamma: float | None = None):
         self.gamma = gamma
 
-    def _resolve(self, X: Any) -> None:
+    def _resolve(self, X: Matrix | Source | Survey) -> None:
         if self.gamma is None:
             self.gamma_ = float(np.sqrt(mean_distance_gamma(X) / X.shape[1]))
         else:
             self.gamma_ = _check_gamma(self.gamma, X)
 
-    def __call__(self, X: Any, Y: Any) -> NDArray:
+    def __call__(self, X: Matrix, Y: Matrix) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
         X, Y = as_float(X), as_float(Y)
         out = manhattan_distances(X, Y).astype(X.dtype, copy=False)
@@ -112,14 +113,14 @@ class Linear(Kernel):
     is_linear = True
     _origin: NDArray | None = None
 
-    def about(self, X: Any) -> Self:
+    def about(self, X: Matrix) -> Self:
         """Return the kernel of differences from the mean of dense rows: the same once it is centred."""
         moved = clone(self)
         known = survey(X)
         moved._origin = None if known.is_sparse else known.mean
         return moved
 
-    def __call__(self, X: Any, Y: Any) -> NDArray:
+    def __call__(self, X: Matrix, Y: Matrix) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
         X, Y = as_float(X), as_float(Y)
         if self._origin is not None:
@@ -144,12 +145,12 @@ class Polynomial(Kernel):
         self.gamma = gamma
         self.coef0 = coef0
 
-    def _resolve(self, X: Any) -> None:
+    def _resolve(self, X: Matrix | Source | Survey) -> None:
         check_count("degree", self.degree)
         check_real("coef0", self.coef0, minimum=0)
         self.gamma_ = 1 / X.shape[1] if self.gamma is None else _check_gamma(self.gamma, X)
 
-    def __call__(self, X: Any, Y: Any) -> NDArray:
+    def __call__(self, X: Matrix, Y: Matrix) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
         out = inner_products(as_float(X), as_float(Y))
         out *= self.gamma_
@@ -161,12 +162,12 @@ class Polynomial(Kernel):
 class Cosine(Kernel):
     """The cosine kernel x·y / (‖x‖‖y‖); rows of zeros have similarity zero with everything."""
 
-    def __call__(self, X: Any, Y: Any) -> NDArray:
+    def __call__(self, X: Matrix, Y: Matrix) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
         return inner_products(_unit_rows(as_float(X)), _unit_rows(as_float(Y)))
 
 
-def _unit_rows(X: Any) -> Any:
+def _unit_rows(X: Matrix) -> Matrix:
     """Divide rows by their norms, whatever their size; zero rows stay zero."""
     for size in (lambda rows: as_dense(abs(rows).max(axis=1)).ravel(), row_norms):  # first by the largest: no underflow
         sizes = size(X)
@@ -186,10 +187,10 @@ class CallableKernel(Kernel):
 
     given_as = "a callable"
 
-    def __init__(self, function: Callable[[Any, Any], NDArray]):
+    def __init__(self, function: Callable[[Any, Any], ArrayLike]):
         self.function = function
 
-    def __call__(self, X: Any, Y: Any) -> NDArray:
+    def __call__(self, X: Matrix, Y: Matrix) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
         out = np.asarray(self.function(X, Y))
         if out.shape != (X.shape[0], Y.shape[0]):
@@ -211,16 +212,16 @@ class Precomputed(Kernel):
     takes_precomputed = True
     given_as = "a precomputed"
 
-    def columns(self, X: Any) -> PointFeatures:
+    def columns(self, X: Matrix) -> PointFeatures:
         """Return the features of a point: its values with the training points, as given."""
         return IdentityFeatures(X.shape[0])
 
-    def __call__(self, X: Any, Y: Any) -> NDArray:
+    def __call__(self, X: Matrix, Y: Matrix) -> NDArray:
         """Return the given values: `X` already holds them, `Y` is not looked at."""
         return as_float(X)
 
 
-def _check_gamma(gamma: float | None, X: Any) -> float:
+def _check_gamma(gamma: float | None, X: Matrix) -> float:
     if gamma is None:
         return mean_distance_gamma(X)
     return check_real("gamma", gamma, minimum=0, open_minimum=True, hint="leave it out to use the mean distance")

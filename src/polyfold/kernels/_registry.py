@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from polyfold.kernels._base import GraphKernel, Kernel
+from polyfold.kernels._base import GraphKernel, Kernel, KernelLike
 from polyfold.kernels._bootstrap_eigenmaps import BootstrapEigenmaps
 from polyfold.kernels._isomap import Isomap
 from polyfold.kernels._lle import LocallyLinear
@@ -31,7 +31,7 @@ KERNELS: dict[str, type[Kernel] | type[GraphKernel]] = {
 }
 
 
-def as_kernel(kernel: Any, *, n_neighbors: int | None = None, n_jobs: int | None = None) -> Any:
+def as_kernel(kernel: KernelLike, *, n_neighbors: int | None = None, n_jobs: int | None = None) -> Kernel | GraphKernel:
     """Return the kernel object for a name, an object or a callable.
 
     Parameters
@@ -58,12 +58,12 @@ def as_kernel(kernel: Any, *, n_neighbors: int | None = None, n_jobs: int | None
     return type(found)(**{**known, **changes}) if changes else found
 
 
-def takes_precomputed(kernel: Any) -> bool:
+def takes_precomputed(kernel: KernelLike) -> bool:
     """Whether `X` holds pairs of points, kernel values or distances, with what a user passed for a kernel."""
     return kernel == "precomputed" if isinstance(kernel, str) else getattr(kernel, "takes_precomputed", False) is True
 
 
-def _object_for(kernel: Any) -> Kernel | GraphKernel:
+def _object_for(kernel: KernelLike) -> Kernel | GraphKernel:
     if isinstance(kernel, Kernel | GraphKernel):
         return kernel
     if isinstance(kernel, str) and kernel in KERNELS:

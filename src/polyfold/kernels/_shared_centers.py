@@ -1,7 +1,7 @@
 """The similarity of a bootstrap network as a kernel for every solver."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from polyfold._linalg import as_dense
 from polyfold._running import n_threads
+from polyfold._typing import Matrix, RandomState
 from polyfold._validation import check_range, draw_seed, own_rows, sum_duplicates
 from polyfold.bootstrap import (
     Network,
@@ -21,6 +22,10 @@ from polyfold.bootstrap import (
     shared_centers,
 )
 from polyfold.kernels._base import Kernel, KernelColumns, PointFeatures
+from polyfold.sources import Source, Survey
+
+if TYPE_CHECKING:
+    from polyfold.kernels._bootstrap_eigenmaps import BootstrapEigenmaps
 
 METRICS = ("euclidean", "cosine", "linear")
 
@@ -70,9 +75,9 @@ class SharedCenters(Kernel):
         decay: float = 0.5,
         n_clusterings: int = 400,
         feature_fraction: float = 0.5,
-        metric: str = "euclidean",
-        neighbors: Any = "auto",
-        random_state: Any = 0,
+        metric: Literal["euclidean", "cosine", "linear"] = "euclidean",
+        neighbors: int | Literal["auto", "exact", "graph"] = "auto",
+        random_state: RandomState = 0,
         n_jobs: int | None = None,
     ):
         self.layer = layer
@@ -86,22 +91,22 @@ class SharedCenters(Kernel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _resolve(self, X: Any) -> None:
+    def _resolve(self, X: Matrix | Source | Survey) -> None:
         """Fit the network whose codes are compared."""
         network = network_of(self, X)
         level_of(self.layer, len(network.sizes))
         self.network_ = network
 
-    def __call__(self, X: Any, Y: Any) -> NDArray:
+    def __call__(self, X: Matrix, Y: Matrix) -> NDArray:
         """Return the shares of all pairs of rows, shape (n, m)."""
         left = self.codes(X)
         return shared_centers(left, left if Y is X else self.codes(Y)) / self.n_clusterings
 
-    def columns(self, X: Any) -> PointFeatures:
+    def columns(self, X: Matrix) -> PointFeatures:
         """Return the features of a point: its shares with the rows of `X`, whose codes are found once."""
         return _CodeColumns(self, X, self.codes(X))
 
-    def codes(self, X: Any) -> NDArray:
+    def codes(self, X: Matrix) -> NDArray:
         """Codes of rows, as new points have them, shape (V, n)."""
         if not hasattr(self, "network_"):
             raise ValueError("SharedCenters depends on all of the data; call resolve(X) before evaluating it.")
@@ -116,12 +121,12 @@ class _CodeColumns(KernelColumns):
 
     codes: NDArray  # (V, R)
 
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Matrix) -> NDArray:
         """Return the shares, shape (n, R)."""
         return shared_centers(self.kernel.codes(X), self.codes) / self.codes.shape[0]
 
 
-def network_of(kernel: Any, X: Any) -> Network:
+def network_of(kernel: "SharedCenters | BootstrapEigenmaps", X: Matrix) -> Network:
     """Fit the network that a kernel's parameters describe."""
     check_settings(kernel, METRICS)
     X = own_rows(_usable(X), X)
@@ -142,7 +147,7 @@ def network_of(kernel: Any, X: Any) -> Network:
     )
 
 
-def rows_for(network: Network, X: Any) -> Any:
+def rows_for(network: Network, X: Matrix) -> Matrix:
     """Return rows in the form in which a network encodes them."""
     X, known = _usable(X), network.bottom.X
     if X.shape[1] != known.shape[1]:
@@ -150,12 +155,12 @@ def rows_for(network: Network, X: Any) -> Any:
     return X if sp.issparse(known) else as_dense(X)
 
 
-def _usable(X: Any) -> Any:
+def _usable(X: Matrix) -> Matrix:
     if sp.issparse(X):
         X = sum_duplicates(sp.csr_array(X))
     else:
         X = np.asarray(X)
         X = np.ascontiguousarray(X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64))
     check_range(X)
-    check_not_tiny(X.data if sp.issparse(X) else X)
+    check_not_tiny(np.asarray(X.data) if sp.issparse(X) else X)
     return X

@@ -2,13 +2,13 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from polyfold._linalg import as_dense, row_blocks
+from polyfold._typing import Matrix, Neighbors, SparseMatrix
 from polyfold._validation import check_count
 from polyfold.kernels._base import GraphKernel
 from polyfold.kernels._operator import (
@@ -38,7 +38,7 @@ class _TangentKernel(GraphKernel):
         n_neighbors: int | None = None,
         *,
         n_directions: int = 2,
-        neighbors: Any = "auto",
+        neighbors: Neighbors = "auto",
         n_jobs: int | None = None,
     ):
         self.n_neighbors = n_neighbors
@@ -46,7 +46,7 @@ class _TangentKernel(GraphKernel):
         self.neighbors = neighbors
         self.n_jobs = n_jobs
 
-    def operator_on(self, X: Any) -> Operator:
+    def operator_on(self, X: Matrix) -> Operator:
         """Build the flipped matrix from the neighbourhoods of `X`."""
         X = require_points(self, X)
         d = check_count("n_directions", self.n_directions)
@@ -170,7 +170,7 @@ def tangent_bases(X: NDArray, indices: NDArray, n_directions: int) -> tuple[NDAr
     return U, s2
 
 
-def assemble(indices: NDArray, blocks: NDArray) -> Any:
+def assemble(indices: NDArray, blocks: NDArray) -> SparseMatrix:
     """Sum k × k blocks of all neighbourhoods into one sparse matrix."""
     n, k = indices.shape
     rows = np.repeat(indices, k, axis=1).ravel()
@@ -190,7 +190,7 @@ class TangentPlanes:
     n_directions: int
     components: NDArray
 
-    def __call__(self, X: Any) -> Extension:
+    def __call__(self, X: Matrix) -> Extension:
         """Return rows that sum to one, shape (n, N)."""
         distances, indices = self.near.query(X, self.near.n_neighbors + 1)
         matches = match_training(distances, indices)

@@ -12,12 +12,13 @@ of; (D − A) f = λ W f then reads f(x) = T(x) f / (1 − λ s(x)).
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from polyfold._typing import Matrix, Neighbors, SparseMatrix
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.kernels._base import GraphKernel
 from polyfold.kernels._operator import (
@@ -85,10 +86,10 @@ class LaplacianEigenmaps(GraphKernel):
         self,
         n_neighbors: int | None = None,
         *,
-        weights: str = "self_tuning",
+        weights: Literal["self_tuning", "heat", "binary"] = "self_tuning",
         scale_neighbor: int = 7,
-        step_time: str = "auto",
-        neighbors: Any = "auto",
+        step_time: Literal["auto", "length", "unit"] = "auto",
+        neighbors: Neighbors = "auto",
         n_jobs: int | None = None,
     ):
         self.n_neighbors = n_neighbors
@@ -98,7 +99,7 @@ class LaplacianEigenmaps(GraphKernel):
         self.neighbors = neighbors
         self.n_jobs = n_jobs
 
-    def operator_on(self, X: Any) -> Operator:
+    def operator_on(self, X: Matrix) -> Operator:
         """Build the flipped Laplacian of the neighbour graph of `X`."""
         _, near, row_points = neighborhoods(self, X)
         return self.operator_of(near, row_points)
@@ -173,7 +174,7 @@ class DiffusionMaps(GraphKernel):
         alpha: float = 1.0,
         epsilon: float | None = None,
         n_steps: int = 1,
-        neighbors: Any = "auto",
+        neighbors: Neighbors = "auto",
         n_jobs: int | None = None,
     ):
         self.n_neighbors = n_neighbors
@@ -183,7 +184,7 @@ class DiffusionMaps(GraphKernel):
         self.neighbors = neighbors
         self.n_jobs = n_jobs
 
-    def operator_on(self, X: Any) -> Operator:
+    def operator_on(self, X: Matrix) -> Operator:
         """Build the α-normalised walk on the neighbour graph of `X`."""
         alpha = check_real("alpha", self.alpha, minimum=0)
         steps = check_count("n_steps", self.n_steps)
@@ -238,15 +239,15 @@ class _Walk:
 
     near: Neighborhoods
     affinity: Affinity
-    cost: Any
-    transition: Any  # D⁻¹A
+    cost: SparseMatrix
+    transition: SparseMatrix  # D⁻¹A
     degrees: NDArray
     times: NDArray
     unit: float  # squared scale whose step takes time 1; 0 where every step does
     steps: int
 
     @classmethod
-    def of(cls, near: Neighborhoods, affinity: Affinity, A: Any, *, even: bool = False, steps: int = 1) -> "_Walk":
+    def of(cls, near: Neighborhoods, affinity: Affinity, A: Matrix, *, even: bool = False, steps: int = 1) -> "_Walk":
         """Walk on the weights A; `even` lets steps take time in proportion to their squared scale."""
         degrees = np.asarray(A.sum(axis=1)).ravel()
         unit = float(np.average(affinity.scales**2, weights=degrees)) if even else 0.0
@@ -290,7 +291,7 @@ class WalkExtension:
     components: NDArray
     flip: float
 
-    def __call__(self, X: Any) -> Extension:
+    def __call__(self, X: Matrix) -> Extension:
         """Let the rows of `X` join the walk."""
         walk, near = self.walk, self.walk.near
         distances, indices = near.query(X, _REVERSE * near.n_neighbors + 1)
@@ -321,7 +322,7 @@ class WalkExtension:
         return own | (distances <= near.distances[indices, -1])
 
 
-def edge_weights(near: Neighborhoods, affinity: Affinity) -> Any:
+def edge_weights(near: Neighborhoods, affinity: Affinity) -> SparseMatrix:
     """Symmetric weights A of the union graph: an edge that either end has, with the larger of both weights."""
     values = affinity(near.distances, near.indices, affinity.scales)
     directed = sparse_rows(values, near.indices, near.n_samples)

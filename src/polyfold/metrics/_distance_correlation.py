@@ -1,7 +1,6 @@
 """Distance correlation, and what it says about modules [Szekely2007]_."""
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,10 +10,11 @@ from sklearn.utils import check_array
 
 from polyfold._linalg import row_blocks, squared_distances
 from polyfold._regression import standard_position
+from polyfold._typing import Matrix, SparseMatrix
 from polyfold.metrics._checks import check_numbers, check_same_length
 
 
-def distance_correlation(X: ArrayLike, Y: ArrayLike) -> float:
+def distance_correlation(X: ArrayLike | SparseMatrix, Y: ArrayLike | SparseMatrix) -> float:
     """Distance correlation of two representations of the same points, in [0, 1].
 
     Zero means independent, one means equal up to rotation, shift and scale.
@@ -49,7 +49,7 @@ def distance_correlation(X: ArrayLike, Y: ArrayLike) -> float:
     return min(1.0, float(np.sqrt(max(covariance, 0) / scale))) if scale > 0 else 0.0
 
 
-def module_fidelity(modules: ArrayLike, X: ArrayLike) -> NDArray:
+def module_fidelity(modules: ArrayLike, X: ArrayLike | SparseMatrix) -> NDArray:
     """Distance correlation of every module with the original points.
 
     Parameters
@@ -82,22 +82,21 @@ def module_correlation(modules: ArrayLike) -> float:
     return float(np.mean([distance_correlation(a, b) for a, b in pairs])) if pairs else 1.0
 
 
-def _points(name: str, X: Any) -> Any:
+def _points(name: str, X: ArrayLike | SparseMatrix) -> Matrix:
     """Rows in a unit of their own, dense ones about their mean: the correlation asks for neither."""
     if sp.issparse(X):
-        X = sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name), copy=True)
-        X.sum_duplicates()
-        return X / (abs(X).max() or 1.0)
-    X = np.asarray(X)
-    X = check_numbers(name, X[:, None] if X.ndim == 1 else X)
-    return standard_position(X)[0]
+        rows = sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name), copy=True)
+        rows.sum_duplicates()
+        return rows / (abs(rows).max() or 1.0)
+    values = np.asarray(X)
+    return standard_position(check_numbers(name, values[:, None] if values.ndim == 1 else values))[0]
 
 
-def _distances(X: Any, rows: slice) -> NDArray:
+def _distances(X: Matrix, rows: slice) -> NDArray:
     return euclidean_distances(X[rows], X) if sp.issparse(X) else np.sqrt(squared_distances(X[rows], X))
 
 
-def _moments(X: Any, Y: Any) -> tuple[float, float, float, NDArray, NDArray]:
+def _moments(X: Matrix, Y: Matrix) -> tuple[float, float, float, NDArray, NDArray]:
     """Means of products of distances, and mean distances per row."""
     n = X.shape[0]
     sums, row_x, row_y = np.zeros(3), np.empty(n), np.empty(n)

@@ -1,10 +1,10 @@
 """How much coordinates repeat one another, and what can be rebuilt from them."""
 
 import warnings
-from typing import Any
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from polyfold._regression import (
@@ -15,18 +15,19 @@ from polyfold._regression import (
     root_mean_square,
     standard_position,
 )
+from polyfold._typing import RandomState
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.metrics._checks import check_numbers, check_same_length
 
 
 def redundancy(
-    Z: Any,
+    Z: ArrayLike,
     *,
-    bandwidth: float | str = "best",
-    regressor: str = "locally_linear",
+    bandwidth: float | Literal["best"] = "best",
+    regressor: Literal["locally_linear", "nadaraya_watson"] = "locally_linear",
     n_queries: int | None = 1000,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> NDArray:
     r"""Leave-one-out residual of every coordinate regressed on the earlier ones.
 
@@ -73,7 +74,7 @@ def redundancy(
     return out
 
 
-def loo_reconstruction(Z: Any, X: Any, *, bandwidth: float | str = "best") -> NDArray:
+def loo_reconstruction(Z: ArrayLike, X: ArrayLike, *, bandwidth: float | Literal["best"] = "best") -> NDArray:
     """Rebuild every row of `X` from its coordinates by Nadaraya–Watson regression on all other rows.
 
     Parameters
@@ -98,7 +99,7 @@ def loo_reconstruction(Z: Any, X: Any, *, bandwidth: float | str = "best") -> ND
     return origin + unit * min(rebuilt, key=lambda guess: float(np.sum((guess - S) ** 2)))
 
 
-def psnr(X: Any, X_rebuilt: Any, *, data_range: float | None = None) -> float:
+def psnr(X: ArrayLike, X_rebuilt: ArrayLike, *, data_range: float | None = None) -> float:
     r"""Peak signal to noise ratio in decibels, :math:`10 \log_{10}(\text{range}^2 / \text{mean squared error})`.
 
     Parameters
@@ -160,7 +161,7 @@ def _bandwidths(F: NDArray, bandwidth: float | str) -> list[float]:
     return [check_real("bandwidth", bandwidth, minimum=0, open_minimum=True) * root_mean_square(F)]
 
 
-def _queries(n: int, n_queries: int | None, random_state: Any) -> NDArray:
+def _queries(n: int, n_queries: int | None, random_state: RandomState) -> NDArray:
     if n_queries is None or check_count("n_queries", n_queries) >= n:
         return np.arange(n)
     return check_random_state(random_state).choice(n, n_queries, replace=False)

@@ -1,7 +1,5 @@
 """Scores of neighbours that were found: precision, and the average-accuracy curve of [Zhang2016, sec. 5.2]."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -51,7 +49,7 @@ def _indices(name: str, values: ArrayLike) -> NDArray:
 
 
 def average_accuracy_curve(
-    Z: Any, labels: Any, *, counts: Any = None, unlabeled: Any = None
+    Z: ArrayLike, labels: ArrayLike, *, counts: ArrayLike | None = None, unlabeled: object = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     r"""Mean share of relevant documents among the nearest ones, for growing numbers of them.
 
@@ -108,7 +106,7 @@ def average_accuracy_curve(
     return counts, found / (counts * n)
 
 
-def _check_counts(counts: Any, n: int) -> NDArray[np.int64]:
+def _check_counts(counts: ArrayLike | None, n: int) -> NDArray[np.int64]:
     if counts is None:
         counts = 2 ** np.arange(1, max(2, int(np.log2(max(n, 2))) + 1)) - 1
         counts = counts[counts < n]
@@ -128,7 +126,7 @@ def _nearest(distances: NDArray, count: int) -> NDArray:
     return np.take_along_axis(nearest, order, axis=1)
 
 
-def _relevant(labels: NDArray, rows: NDArray, order: NDArray, unlabeled: Any) -> NDArray:
+def _relevant(labels: NDArray, rows: NDArray, order: NDArray, unlabeled: object) -> NDArray:
     """Whether the documents in `order` share a label with their query: (len(rows), count)."""
     if labels.ndim == 2:
         shared = labels[rows].astype(np.int32) @ labels.T.astype(np.int32) > 0

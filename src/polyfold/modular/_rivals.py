@@ -1,12 +1,11 @@
 """Modules without a diversity term: the comparisons of [Reeve2018, Sec. 6.2] and [Reeve2015, Sec. 4]."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._linalg import eigh_descending
 from polyfold._running import track
+from polyfold._typing import Matrix
 from polyfold.spectra import linear_spectrum
 
 
@@ -40,7 +39,7 @@ def bootstrap_maps(C: NDArray, M: int, H: int, rng: np.random.RandomState) -> tu
     return W, offsets
 
 
-def bagged_autoencoders(X: Any, M: int, H: int, rng: np.random.RandomState) -> tuple[NDArray, NDArray, int]:
+def bagged_autoencoders(X: Matrix, M: int, H: int, rng: np.random.RandomState) -> tuple[NDArray, NDArray, int]:
     """Principal directions of M bootstrap samples of rows: encoders (M, H, D), means (M, D), fewest directions."""
     n, D = X.shape
     encoders, means, fewest = np.zeros((M, H, D)), np.zeros((M, D)), D

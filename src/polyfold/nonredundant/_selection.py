@@ -6,13 +6,13 @@ regression on the earlier ones leaves of the data.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._regression import predict, residual_ratio
 from polyfold._running import track
+from polyfold._typing import Matrix
 from polyfold.nonredundant._sequence import bandwidth_of
 from polyfold.spectra import Spectrum
 
@@ -64,7 +64,7 @@ class Regressed:
             self.coordinates = np.column_stack([self.coordinates, (f - f.mean()) / f.std()])
         return self
 
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Matrix) -> NDArray:
         """Return the coordinates of the rows of `X`, shape (n, count)."""
         F = np.empty((len(X), 0))
         for spectrum, mean, scale in self.spectra:

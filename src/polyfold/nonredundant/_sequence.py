@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 
 from polyfold._regression import loo_rows
 from polyfold._running import track
+from polyfold._typing import Matrix
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import Operator, intrinsic_dimension
 from polyfold.nonredundant._smoother import Predictable, gaussian_block, is_saturated, predictable_functions
@@ -267,7 +268,7 @@ def _step(
     )
 
 
-def extend(operator: Operator, steps: list[Step], X: Any) -> NDArray:
+def extend(operator: Operator, steps: list[Step], X: Matrix) -> NDArray:
     """Return the coordinates of the rows of `X`, shape (n, len(steps)); the paper has none for new points.
 
     The part that the constraints took off is a function of the earlier coordinates only, so that coordinates follow

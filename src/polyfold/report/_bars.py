@@ -1,16 +1,21 @@
 """Bars: how much parts of a representation repeat one another, and how many clusters there are."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold.report._display import COLORS, Display, drawing
+from polyfold._typing import Matrix, Table
+from polyfold.report._display import COLORS, Display, Theme, drawing
 from polyfold.report._scores import Scorer, true_rows
 from polyfold.report._views import Views, _as_rows, _of_modules, unwrap, views_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class RedundancyDisplay(Display):
@@ -43,27 +48,29 @@ class RedundancyDisplay(Display):
         self.values, self.names, self.label = values, names, label
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None, theme: str | None = None) -> Self:
+    def from_estimator(
+        cls, estimator: BaseEstimator, X: Table, *, ax: "Axes | None" = None, theme: Theme | None = None
+    ) -> Self:
         """Plot the bars of a fitted estimator: distance correlation of modules, news of coordinates."""
         model, rows = unwrap(estimator, X)
         return cls._of(views_of(model, rows), true_rows(model, rows)).plot(ax, theme=theme)
 
     @classmethod
-    def from_representation(cls, Z: ArrayLike, *, ax: Any = None, theme: str | None = None) -> Self:
+    def from_representation(cls, Z: ArrayLike, *, ax: "Axes | None" = None, theme: Theme | None = None) -> Self:
         """Plot the bars of coordinates (n, c), or of modules (n_modules, n, n_components)."""
         Z = np.asarray(Z)
         shown = _of_modules(Z, 1) if Z.ndim == 3 else Views("coordinates", [], _as_rows(Z, len(Z)), Z.shape[-1])
         return cls._of(shown, None).plot(ax, theme=theme)
 
     @classmethod
-    def _of(cls, views: Views, X: Any) -> Self:
+    def _of(cls, views: Views, X: Matrix | None) -> Self:
         scorer = Scorer(X if views.kind == "layers" else None, len(views.whole), None, check_random_state(0))
         label, values = scorer.bars(views)
         part = {"modules": "module", "coordinates": "coordinate"}.get(views.kind)
         names = [view.name for view in views.views] if part is None else [f"{part} {i}" for i in range(len(values))]
         return cls(values, names=names, label=label)
 
-    def plot(self, ax: Any = None, *, theme: str | None = None) -> Self:
+    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
         """Draw on `ax`, or on a new figure, in the colours of `theme`."""
         values = np.asarray(self.values)
         with drawing(theme) as plt:
@@ -114,7 +121,7 @@ class ClusterNumberDisplay(Display):
         self.chosen, self.label = chosen, label
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, theme: str | None = None) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, *, ax: "Axes | None" = None, theme: Theme | None = None) -> Self:
         """Plot what a fitted :class:`polyfold.BootstrapClustering` with an estimated number has considered."""
         check_is_fitted(estimator)
         considered: Mapping[int, Any] = getattr(estimator, "n_clusters_scores_", None) or {}
@@ -127,7 +134,7 @@ class ClusterNumberDisplay(Display):
         scores, shares = np.array([considered[number] for number in numbers], dtype=float).T
         return cls(numbers, scores, shares=shares, chosen=int(estimator.n_clusters_)).plot(ax, theme=theme)
 
-    def plot(self, ax: Any = None, *, theme: str | None = None) -> Self:
+    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
         """Draw on `ax`, or on a new figure, in the colours of `theme`."""
         numbers, scores = np.asarray(self.numbers), np.asarray(self.scores, dtype=float)
         with drawing(theme) as plt:
@@ -142,6 +149,6 @@ class ClusterNumberDisplay(Display):
                 right.set(ylim=(-0.02, 1.05), ylabel="share of the samples")
                 right.spines["right"].set_visible(True)
             ax.set(xlabel="number of clusters", ylabel=self.label)
-            ax.xaxis.get_major_locator().set_params(integer=True)
+            ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
             ax.legend(frameon=False)
         return self

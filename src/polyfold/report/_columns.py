@@ -3,11 +3,13 @@
 import math
 import numbers
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from polyfold._typing import SupportsArray
 
 # More columns or longer texts say more than one reads while hovering.
 MOST_COLUMNS, MOST_LETTERS, MOST_CLASSES = 12, 80, 40
@@ -15,27 +17,30 @@ MOST_COLUMNS, MOST_LETTERS, MOST_CLASSES = 12, 80, 40
 MISSING = "missing"
 
 
-def named_columns(columns: Any, X: Any, n: int) -> list[tuple[Any, NDArray]]:
+# A data frame, or arrays by name.
+Columns: TypeAlias = SupportsArray | Mapping[str, ArrayLike]
+
+
+def named_columns(columns: Columns | None, X: object, n: int) -> list[tuple[Hashable, NDArray]]:
     """Return names and columns of a mapping or a table; without any, those of `X` if it is a table."""
-    if columns is None:
-        columns = X if hasattr(X, "columns") else {}
-    if not hasattr(columns, "columns") and not isinstance(columns, Mapping):
-        raise TypeError(f"columns must be a mapping of names to values or a data frame, got {type(columns).__name__}.")
+    table: Any = columns if columns is not None else X if hasattr(X, "columns") else {}
+    if not hasattr(table, "columns") and not isinstance(table, Mapping):
+        raise TypeError(f"columns must be a mapping of names to values or a data frame, got {type(table).__name__}.")
     # Tables without items (polars) have no name twice; those of pandas may.
-    pairs = columns.items() if hasattr(columns, "items") else ((name, columns[name]) for name in columns.columns)
-    out = [(name, as_column(values)) for name, values in list(pairs)[:MOST_COLUMNS]]
+    pairs = table.items() if hasattr(table, "items") else ((name, table[name]) for name in table.columns)
+    out: list[tuple[Hashable, NDArray]] = [(name, as_column(values)) for name, values in list(pairs)[:MOST_COLUMNS]]
     for name, values in out:
         if values.shape != (n,):
             raise ValueError(f"columns[{name!r}] must have {n} values, one for each row of X, got {values.shape}.")
     return out
 
 
-def as_column(values: Any) -> NDArray:
+def as_column(values: ArrayLike) -> NDArray:
     """Return values as an array; those of a list as they are, since numpy makes texts of numbers beside texts."""
     return np.asarray(values) if hasattr(values, "dtype") else np.asarray(values, dtype=object)
 
 
-def encode(name: str, values: Any, *, few: int = MOST_CLASSES) -> dict[str, Any]:
+def encode(name: str, values: ArrayLike, *, few: int = MOST_CLASSES) -> dict[str, Any]:
     """Describe a column: classes with their codes, numbers, or texts; values that differ are never one class."""
     labels, codes = _distinct(as_column(values))
     known = [label for label in labels if label is not None]
@@ -68,15 +73,15 @@ def apart(names: Sequence[str]) -> list[str]:
     return out
 
 
-def _distinct(values: NDArray) -> tuple[list[Any], list[int]]:
+def _distinct(values: NDArray) -> tuple[list[Hashable], list[int]]:
     """Return the different labels, None for all that say that there is none, and the number of every value's."""
-    seen: dict[Any, int] = {}
+    seen: dict[Hashable, int] = {}
     each = list(values) if values.dtype.kind in "mM" else values.tolist()  # dates would become counts of nanoseconds
     codes = [seen.setdefault(_label(value), len(seen)) for value in each]
     return list(seen), codes
 
 
-def _label(value: Any) -> Any:
+def _label(value: object) -> Hashable:
     if _is_missing(value):
         return None
     try:
@@ -86,7 +91,7 @@ def _label(value: Any) -> Any:
     return value
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA, of which alone no one can say whether it equals itself."""
     try:
         return value is None or not bool(value == value)
@@ -96,7 +101,7 @@ def _is_missing(value: Any) -> bool:
         return False
 
 
-def _is_number(label: Any) -> bool:
+def _is_number(label: object) -> bool:
     try:
         return isinstance(label, numbers.Real) and not math.isnan(float(label))
     except OverflowError:  # a whole number beyond every float
@@ -119,7 +124,7 @@ def _rank(label: Any) -> tuple[int, Any]:
     return (0, label) if isinstance(label, numbers.Real) else (1, str(label))
 
 
-def _names(labels: Sequence[Any]) -> list[str]:
+def _names(labels: Sequence[Hashable]) -> list[str]:
     """Return a name for every label, no two alike: texts that look like another label stand in quotes."""
     texts = [_text(label) for label in labels]
     others = {text for text, label in zip(texts, labels, strict=True) if not isinstance(label, str)}

@@ -1,23 +1,28 @@
 """Plots over λ and over the spectrum: allocation, loss with its bound, scores."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
+from polyfold._typing import RandomState, Table
 from polyfold.report._columns import encode
-from polyfold.report._display import COLORS, Display, drawing
+from polyfold.report._display import COLORS, Display, Theme, drawing
 from polyfold.report._scores import Scorer, true_rows
 from polyfold.report._steps import path_of
 from polyfold.report._views import unwrap, views_of
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _DASHES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 
 
-def _path(estimator: Any, diversities: Sequence[float] | None) -> list[Any]:
+def _path(estimator: BaseEstimator, diversities: Sequence[float] | None) -> list[Any]:
     """Models of a λ path, or an error that says which models have one."""
     model, _ = unwrap(estimator, np.empty((0, 0)))
     if not hasattr(model, "diversity_path"):
@@ -57,14 +62,19 @@ class AllocationDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, diversities: Sequence[float] = (), ax: Any = None, theme: str | None = None
+        cls,
+        estimator: BaseEstimator,
+        *,
+        diversities: Sequence[float] = (),
+        ax: "Axes | None" = None,
+        theme: Theme | None = None,
     ) -> Self:
         """Plot the allocation of a fitted modular model, and of its remixes for other `diversities`."""
         path = _path(estimator, diversities)
         allocations = {float(m.diversity): m.allocation_ for m in path}
         return cls(allocations, n_modules=path[0].n_modules).plot(ax, theme=theme)
 
-    def plot(self, ax: Any = None, *, theme: str | None = None) -> Self:
+    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
         """Draw on `ax`, or on a new figure, in the colours of `theme`."""
         with drawing(theme) as plt:
             ax = self._axes(plt, ax)
@@ -108,7 +118,12 @@ class LossDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, diversities: Sequence[float] | None = None, ax: Any = None, theme: str | None = None
+        cls,
+        estimator: BaseEstimator,
+        *,
+        diversities: Sequence[float] | None = None,
+        ax: "Axes | None" = None,
+        theme: Theme | None = None,
     ) -> Self:
         """Plot the epochs of a model that has been fitted in several, else its path over `diversities`."""
         model, _ = unwrap(estimator, np.empty((0, 0)))
@@ -120,7 +135,7 @@ class LossDisplay(Display):
         values = [[getattr(m, name) for m in path] for name in ("diversity", "loss_", "loss_bound_")]
         return cls(*values).plot(ax, theme=theme)
 
-    def plot(self, ax: Any = None, *, theme: str | None = None) -> Self:
+    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
         """Draw on `ax`, or on a new figure, in the colours of `theme`."""
         with drawing(theme) as plt:
             ax = self._axes(plt, ax)
@@ -129,7 +144,7 @@ class LossDisplay(Display):
             ax.plot(x, self.bound, "--", color=COLORS[1], label="lower bound")
             ax.set(xlabel=self.name, ylabel="modular loss")
             if not self.name.endswith("λ"):  # there are no halves of epochs
-                ax.xaxis.get_major_locator().set_params(integer=True)
+                ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
             ax.legend(frameon=False)
         return self
 
@@ -167,7 +182,7 @@ class DiversityDisplay(Display):
     def __init__(
         self,
         diversities: ArrayLike,
-        scores: Mapping[str, Any],
+        scores: Mapping[str, ArrayLike | Mapping[str, ArrayLike]],
         *,
         baselines: Mapping[str, Mapping[str, float]] | None = None,
         name: str = "modular",
@@ -177,14 +192,14 @@ class DiversityDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: BaseEstimator,
+        X: Table,
         *,
         y: ArrayLike | None = None,
         diversities: Sequence[float] | None = None,
-        baselines: Mapping[str, Any] | None = None,
-        theme: str | None = None,
-        random_state: Any = 0,
+        baselines: Mapping[str, BaseEstimator] | None = None,
+        theme: Theme | None = None,
+        random_state: RandomState = 0,
     ) -> Self:
         """Score a fitted model and its remixes on `X`: precision, vote accuracy, correlation of the modules.
 
@@ -207,7 +222,7 @@ class DiversityDisplay(Display):
         classes = np.array(coded["values"]) if coded is not None and coded["kind"] == "class" else None
         scorer = Scorer(true_rows(model, rows), _num_samples(rows), classes, check_random_state(random_state))
 
-        def scores(one: Any) -> dict[str, float]:
+        def scores(one: BaseEstimator) -> dict[str, float]:
             views = views_of(one, rows)
             return {k: v for k, v in scorer.figures(views, scorer.bars(views)[1]).items() if k != "single modules"}
 
@@ -216,7 +231,7 @@ class DiversityDisplay(Display):
         by_score = {name: [row[name] for row in curve] for name in curve[0]}
         return cls([m.diversity for m in path], by_score, baselines=levels).plot(theme=theme)
 
-    def plot(self, *, theme: str | None = None) -> Self:
+    def plot(self, *, theme: Theme | None = None) -> Self:
         """Draw one panel per score in the colours of `theme`."""
         with drawing(theme) as plt:
             axes = self._grid(plt, 1, len(self.scores), (3.4 * len(self.scores), 3.0))[0]
@@ -239,7 +254,7 @@ class DiversityDisplay(Display):
         return self
 
 
-def _places(ax: Any, diversities: ArrayLike) -> Any:
+def _places(ax: "Axes", diversities: ArrayLike) -> NDArray:
     """Even distances for values of λ, which crowd near 1, with their values as ticks."""
     values = np.asarray(diversities, dtype=float)
     ax.set_xticks(np.arange(values.size), [f"{lam:g}" for lam in values], rotation=0 if values.size < 7 else 60)

@@ -2,13 +2,21 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from polyfold._validation import check_choice, import_extra
 from polyfold.report._columns import MOST_CLASSES, encode
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+    from matplotlib.typing import ColorType
 
 # Twelve colours that remain apart for colour-blind readers, on white and on black (after M. Krzywinski).
 COLORS = (
@@ -29,6 +37,8 @@ def _inks(paper: str, ink: str, line: str) -> dict[str, str]:
     return {**dict.fromkeys(text, ink), **dict.fromkeys(papers, paper), **dict.fromkeys(lines, line)}
 
 
+# Names of the colour schemes.
+Theme: TypeAlias = Literal["light", "dark"]
 THEMES = {"light": _inks("#ffffff", "#1d2433", "#8b93a5"), "dark": _inks("#14171d", "#e8ebf1", "#6b7488")}
 # Legible when a figure is half a column wide.
 _LETTERS = {
@@ -41,7 +51,7 @@ _LETTERS = {
 
 
 @contextmanager
-def drawing(theme: str | None) -> Iterator[Any]:
+def drawing(theme: Theme | None) -> Iterator[ModuleType]:
     """Draw in "light" or "dark", or with None in the colours that matplotlib is set to; gives pyplot."""
     matplotlib = import_extra("matplotlib", "plot")
     if theme is not None:
@@ -53,34 +63,34 @@ def drawing(theme: str | None) -> Iterator[Any]:
 class Display:
     """Base of the displays: `plot` draws what was given, on `ax` or on a new figure, and returns the display."""
 
-    figure_: Any
-    ax_: Any
+    figure_: "Figure"
+    ax_: "Axes"
 
-    def _axes(self, plt: Any, ax: Any, size: tuple[float, float] = (4.6, 3.4)) -> Any:
+    def _axes(self, plt: ModuleType, ax: "Axes | None", size: tuple[float, float] = (4.6, 3.4)) -> "Axes":
         self.ax_ = plt.figure(figsize=size, layout="constrained").subplots() if ax is None else ax
         self.figure_ = self.ax_.figure
         return self.ax_
 
-    def _grid(self, plt: Any, rows: int, columns: int, size: tuple[float, float], **options: Any) -> NDArray:
+    def _grid(self, plt: ModuleType, rows: int, columns: int, size: tuple[float, float], **options: Any) -> NDArray:
         self.figure_ = plt.figure(figsize=size, layout="constrained")
         self.axes_ = self.figure_.subplots(rows, columns, squeeze=False, **options)
         self.ax_ = self.axes_[0, 0]
         return self.axes_
 
 
-def colors_on(ax: Any) -> list[str]:
+def colors_on(ax: "Axes") -> list[str]:
     """Return the colours of classes, legible on the paper of `ax`."""
     to_hex = import_extra("matplotlib.colors", "plot").to_hex
     return [to_hex(color) for color in _legible([_rgb(color) for color in COLORS], ax)]
 
 
-def ramp_on(ax: Any) -> Any:
+def ramp_on(ax: "Axes") -> "Colormap":
     """Return the colour map of numbers, legible on the paper of `ax`; what is no number has a colour of its own."""
     levels = import_extra("matplotlib", "plot").colormaps[RAMP](np.linspace(0, 1, 256))[:, :3]
     return import_extra("matplotlib.colors", "plot").ListedColormap(_legible(levels, ax)).with_extremes(bad=UNKNOWN)
 
 
-def _legible(colors: Any, ax: Any) -> NDArray:
+def _legible(colors: ArrayLike, ax: "Axes") -> NDArray:
     """On dark paper, mix dark colours with white."""
     colors = np.asarray(colors, dtype=float)
     brightness = np.array([0.3, 0.59, 0.11])
@@ -90,13 +100,13 @@ def _legible(colors: Any, ax: Any) -> NDArray:
     return colors + share * (1 - colors)
 
 
-def _rgb(color: Any) -> NDArray:
+def _rgb(color: "ColorType") -> NDArray:
     return np.array(import_extra("matplotlib.colors", "plot").to_rgb(color))
 
 
 def scatter_classes(
-    ax: Any, plane: NDArray, y: Any, *, size: float, legend: bool = True, few: int = MOST_CLASSES
-) -> Any:
+    ax: "Axes", plane: NDArray, y: ArrayLike | None, *, size: float, legend: bool = True, few: int = MOST_CLASSES
+) -> "PathCollection | None":
     """Draw points of the plane by class, by number with a colour bar, or in one colour; returns a colour mapping."""
     if y is None:
         ax.scatter(*plane.T, s=size, color=COLORS[0], alpha=0.7, linewidths=0)
@@ -116,7 +126,7 @@ def scatter_classes(
     return None
 
 
-def place_legend(ax: Any) -> None:
+def place_legend(ax: "Axes") -> None:
     """Put the legend beside the axes, where it hides nothing."""
     handles, names = ax.get_legend_handles_labels()
     if len(names) > 1:

@@ -2,7 +2,7 @@
 
 import json
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,14 @@ from sklearn.utils.validation import _num_samples
 
 from polyfold._files import write_file
 from polyfold._running import using_threads
+from polyfold._typing import RandomState, Table
 from polyfold._validation import check_count
-from polyfold.report._columns import apart, as_column, encode, named_columns
+from polyfold.report._columns import Columns, apart, as_column, encode, named_columns
 from polyfold.report._document import Arrays, document
 from polyfold.report._images import as_images, sheet
 from polyfold.report._scores import Scorer, true_rows
 from polyfold.report._steps import Step, path_of, quantised, slider_grid, steps_of, thinned, with_neighbors
-from polyfold.report._views import View, _as_rows, plane_of, unwrap
+from polyfold.report._views import Model, View, _as_rows, plane_of, unwrap
 
 # A page stays below 5 MB: what the frame and the drawing library leave of it.
 _PAGE_BYTES = 4_600_000
@@ -44,18 +45,18 @@ class Chapter:
 
 
 def explore(
-    model: Any,
-    X: Any,
+    model: Model,
+    X: Table,
     *,
     y: ArrayLike | None = None,
     images: ArrayLike | None = None,
-    columns: Any = None,
+    columns: Columns | None = None,
     path: str | Path = "report.html",
     title: str | None = None,
     views: Mapping[str, ArrayLike] | None = None,
     diversities: Sequence[float] | None = None,
     max_points: int = 10_000,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> Path:
     """Write one HTML file in which a fitted model can be explored, without a server or a connection.
 
@@ -119,16 +120,16 @@ def explore(
 
 @using_threads(None)  # one each in the libraries below: theirs would wait for one another by spinning
 def chapter(
-    model: Any,
-    X: Any,
+    model: Model,
+    X: Table,
     *,
     y: ArrayLike | None = None,
     images: ArrayLike | None = None,
-    columns: Any = None,
+    columns: Columns | None = None,
     views: Mapping[str, ArrayLike] | None = None,
     diversities: Sequence[float] | None = None,
     max_points: int = 10_000,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
     name: str | None = None,
     note: str = "",
     table: Sequence[Sequence[str]] = (),
@@ -211,7 +212,16 @@ def write_page(chapters: Sequence[Chapter], path: str | Path, *, title: str) -> 
 class _Points:
     """What is known of the points that are shown, checked."""
 
-    def __init__(self, X: Any, y: Any, images: Any, columns: Any, views: Any, rows: NDArray, model: Any):
+    def __init__(
+        self,
+        X: Table,
+        y: ArrayLike | None,
+        images: ArrayLike | None,
+        columns: Columns | None,
+        views: Mapping[str, ArrayLike] | None,
+        rows: NDArray,
+        model: Model,
+    ):
         total, self.n, self.rows = _num_samples(X), len(rows), rows
         given = named_columns(columns, X, total)
         self.label, given = _told_apart(y, given)
@@ -239,10 +249,10 @@ class _Points:
             "rows": self.rows.tolist() if self.rows[-1] >= self.n else None,
         }
 
-    def _color_by(self, name: Any, values: NDArray) -> None:
+    def _color_by(self, name: Hashable, values: NDArray) -> None:
         self.columns, self.colored = [(name, values), *self.columns], True
 
-    def _set_labels(self, y: Any, total: int) -> None:
+    def _set_labels(self, y: ArrayLike, total: int) -> None:
         labels = as_column(y)
         if labels.shape != (total,):
             raise ValueError(f"y must have {total} values, one for each row of X, got shape {labels.shape}.")
@@ -251,7 +261,7 @@ class _Points:
         if coded["kind"] == "class":
             self.classes = np.array(coded["values"])
 
-    def _rebuild(self, model: Any, X: Any, pictures: NDArray) -> None:
+    def _rebuild(self, model: Model, X: Table, pictures: NDArray) -> None:
         """Add what the model makes of the pictures, where it can."""
         if not hasattr(model, "inverse_transform") or hasattr(X, "toarray") or pictures[0].size != np.shape(X)[1]:
             return
@@ -261,7 +271,9 @@ class _Points:
         self.sheets["rebuilt"] = sheet(as_images(rebuilt.reshape(pictures.shape), self.n, like=pictures))
 
 
-def _told_apart(y: Any, columns: list[tuple[Any, NDArray]]) -> tuple[Any, list[tuple[Any, NDArray]]]:
+def _told_apart(
+    y: ArrayLike | None, columns: list[tuple[Hashable, NDArray]]
+) -> tuple[Hashable, list[tuple[Hashable, NDArray]]]:
     """Return the name of the label, and the columns without the one that is the label: it is shown once."""
     label = getattr(y, "name", None)
     if label is None:
@@ -270,18 +282,18 @@ def _told_apart(y: Any, columns: list[tuple[Any, NDArray]]) -> tuple[Any, list[t
     return label, [column for column in columns if column[0] != label]
 
 
-def _extra_view(name: str, Z: Any, total: int, rows: NDArray) -> View:
+def _extra_view(name: str, Z: ArrayLike, total: int, rows: NDArray) -> View:
     Z = _as_rows(Z, total)[rows]
     return View(str(name), Z, Z - Z.mean(axis=0) if Z.shape[1] == 2 else plane_of(Z))
 
 
-def _parameters(model: Any) -> list[list[str]]:
+def _parameters(model: Model) -> list[list[str]]:
     if not hasattr(model, "get_params"):
         return []
     return [[str(k), _short(v)] for k, v in model.get_params(deep=False).items()]
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = f"{value:g}" if isinstance(value, numbers.Real) and not isinstance(value, bool | int) else repr(value)
     return text if len(text) <= 200 else text[:199] + "…"
 

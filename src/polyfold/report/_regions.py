@@ -1,16 +1,28 @@
 """Where a classifier of points in the plane changes its mind."""
 
+from collections.abc import Callable, Sequence
 from itertools import cycle, islice
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_X_y
 
 from polyfold._validation import check_count
-from polyfold.report._display import Display, colors_on, drawing, point_size, scatter_classes
+from polyfold.report._display import Display, Theme, colors_on, drawing, point_size, scatter_classes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class RegionOptions(TypedDict, total=False):
+    """Options that :meth:`DecisionRegionDisplay.from_representation` passes on."""
+
+    resolution: int
+    ax: "Axes | None"
+    theme: Theme | None
 
 
 class DecisionRegionDisplay(Display):
@@ -40,19 +52,19 @@ class DecisionRegionDisplay(Display):
     (200, 200)
     """
 
-    def __init__(self, sides: Any, response: ArrayLike, *, X: ArrayLike, y: ArrayLike):
+    def __init__(self, sides: Sequence[NDArray], response: ArrayLike, *, X: ArrayLike, y: ArrayLike):
         self.sides, self.response, self.X, self.y = sides, response, X, y
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator | Callable[[NDArray], ArrayLike],
         X: ArrayLike,
         y: ArrayLike,
         *,
         resolution: int = 200,
-        ax: Any = None,
-        theme: str | None = None,
+        ax: "Axes | None" = None,
+        theme: Theme | None = None,
     ) -> Self:
         """Plot a fitted classifier, or any function from points to labels, of points (n, 2).
 
@@ -70,7 +82,7 @@ class DecisionRegionDisplay(Display):
         if points.shape[1] != 2:
             raise ValueError(f"X must have 2 columns to draw regions in, got {points.shape[1]}; pass two coordinates.")
         check_count("resolution", resolution, minimum=2)
-        predict = estimator.predict if hasattr(estimator, "predict") else estimator
+        predict: Callable[[NDArray], ArrayLike] = getattr(estimator, "predict", estimator)
         margin = 0.05 * np.ptp(points, axis=0)
         ends = zip(points.min(axis=0) - margin, points.max(axis=0) + margin, strict=True)
         sides = [np.linspace(low, high, resolution) for low, high in ends]
@@ -79,13 +91,15 @@ class DecisionRegionDisplay(Display):
         return cls(sides, found.reshape(resolution, resolution), X=points, y=y).plot(ax, theme=theme)
 
     @classmethod
-    def from_representation(cls, Z: ArrayLike, y: ArrayLike, *, classifier: Any = None, **options: Any) -> Self:
+    def from_representation(
+        cls, Z: ArrayLike, y: ArrayLike, *, classifier: BaseEstimator | None = None, **options: Unpack[RegionOptions]
+    ) -> Self:
         """Fit a classifier, by default 5-nearest-neighbours, to the first two columns of `Z` and plot it."""
         plane: NDArray = np.asarray(Z)[:, :2]
         model = KNeighborsClassifier(min(5, len(plane))) if classifier is None else clone(classifier)
         return cls.from_estimator(model.fit(plane, y), plane, y, **options)
 
-    def plot(self, ax: Any = None, *, theme: str | None = None) -> Self:
+    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
         """Draw on `ax`, or on a new figure, in the colours of `theme`."""
         response, count = np.asarray(self.response), len(np.unique(np.asarray(self.y)))
         levels = np.arange(count + 1) - 0.5

@@ -1,16 +1,30 @@
-"""Scatter plots: one representation, or several of the same points side by side."""
+"""Scatter plots: one representation, or several of the same points side by side (extra ``plot``)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
+from polyfold._typing import Table
 from polyfold._validation import check_count
 from polyfold.report._columns import encode
-from polyfold.report._display import Display, colors_on, drawing, place_legend, point_size, scatter_classes
+from polyfold.report._display import Display, Theme, colors_on, drawing, place_legend, point_size, scatter_classes
 from polyfold.report._images import as_images
 from polyfold.report._views import _as_rows, _two_columns, unwrap, views_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class ScatterOptions(TypedDict, total=False):
+    """Options that :meth:`RepresentationDisplay.from_estimator` passes on."""
+
+    y: ArrayLike | None
+    images: ArrayLike | None
+    ax: "Axes | None"
+    theme: Theme | None
 
 
 class RepresentationDisplay(Display):
@@ -52,7 +66,14 @@ class RepresentationDisplay(Display):
         self.Z, self.y, self.images, self.names = Z, y, images, names
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, *, components: Sequence[int] = (0, 1), **options: Any) -> Self:
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: Table,
+        *,
+        components: Sequence[int] = (0, 1),
+        **options: Unpack[ScatterOptions],
+    ) -> Self:
         """Transform `X` by a fitted estimator and plot; options are those of :meth:`from_representation`."""
         model, rows = unwrap(estimator, X)
         return cls.from_representation(views_of(model, rows).whole, components=components, **options)
@@ -65,8 +86,8 @@ class RepresentationDisplay(Display):
         components: Sequence[int] = (0, 1),
         y: ArrayLike | None = None,
         images: ArrayLike | None = None,
-        ax: Any = None,
-        theme: str | None = None,
+        ax: "Axes | None" = None,
+        theme: Theme | None = None,
     ) -> Self:
         """Plot one or two columns of a representation.
 
@@ -86,7 +107,7 @@ class RepresentationDisplay(Display):
         names = [f"coordinate {c}" for c in wanted]
         return cls(Z[:, wanted], y=y, images=images, names=names).plot(ax, theme=theme)
 
-    def plot(self, ax: Any = None, *, theme: str | None = None, n_thumbnails: int = 50) -> Self:
+    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None, n_thumbnails: int = 50) -> Self:
         """Draw; see :meth:`from_representation` for `ax` and `theme`.
 
         Parameters
@@ -144,12 +165,12 @@ class ViewsDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: BaseEstimator,
+        X: Table,
         *,
         y: ArrayLike | None = None,
         n_views: int = 6,
-        theme: str | None = None,
+        theme: Theme | None = None,
     ) -> Self:
         """Plot what a fitted estimator shows of `X`, at most `n_views` parts of it.
 
@@ -162,13 +183,13 @@ class ViewsDisplay(Display):
 
     @classmethod
     def from_representation(
-        cls, views: Mapping[str, ArrayLike], *, y: ArrayLike | None = None, theme: str | None = None
+        cls, views: Mapping[str, ArrayLike], *, y: ArrayLike | None = None, theme: Theme | None = None
     ) -> Self:
         """Plot the first two columns of several representations of the same points, given by name."""
         planes = {name: _two_columns(_as_rows(Z, len(np.asarray(Z)))) for name, Z in views.items()}
         return cls(planes, y=y).plot(theme=theme)
 
-    def plot(self, *, theme: str | None = None) -> Self:
+    def plot(self, *, theme: Theme | None = None) -> Self:
         """Draw one panel per view, three in a row at most, in the colours of `theme`."""
         columns = min(len(self.views), 3 if len(self.views) != 4 else 4)
         rows = -(-len(self.views) // columns)
@@ -190,7 +211,7 @@ class ViewsDisplay(Display):
         return self
 
 
-def _thumbnails(ax: Any, Z: NDArray, images: NDArray, most: int) -> None:
+def _thumbnails(ax: "Axes", Z: NDArray, images: NDArray, most: int) -> None:
     """Draw pictures of points that are far from all that have one."""
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
@@ -205,7 +226,7 @@ def _thumbnails(ax: Any, Z: NDArray, images: NDArray, most: int) -> None:
             ax.add_artist(AnnotationBbox(picture, (Z[i, 0], Z[i, 1]), frameon=False))
 
 
-def _densities(ax: Any, values: NDArray, y: ArrayLike | None) -> None:
+def _densities(ax: "Axes", values: NDArray, y: ArrayLike | None) -> None:
     coded = encode("y", np.zeros(len(values), dtype=int) if y is None else y)
     codes = np.array(coded["values"] if coded["kind"] == "class" else [0] * len(values))
     grid, colors = np.linspace(values.min(), values.max(), 200), colors_on(ax)

@@ -1,23 +1,22 @@
 """Figures of a representation: what it keeps of the data, and how its parts repeat one another."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from polyfold._linalg import squared_distances
+from polyfold._typing import Matrix, Table
 from polyfold.metrics import majority_vote, redundancy, retrieval_precision
 from polyfold.neighbors import choose_engine, make_search
-from polyfold.report._views import Views
+from polyfold.report._views import Model, Views
 
 PRECISION, ACCURACY, SINGLE, CORRELATION = "precision at 10", "vote accuracy", "single modules", "module correlation"
 # Points asked for their neighbours, and compared by distance correlation: figures are good to about one per cent.
 _QUERIES, _COMPARED = 1000, 300
 
 
-def nearest(rows: Any, queries: NDArray, k: int) -> NDArray:
+def nearest(rows: Matrix, queries: NDArray, k: int) -> NDArray:
     """Return the `k` nearest other rows of those in `queries`, shape (len(queries), k), by exact search."""
     n = rows.shape[0]
     engine = choose_engine(*rows.shape, sparse=hasattr(rows, "toarray"), approximate=False)
@@ -41,7 +40,7 @@ class Scorer:
     rng : RandomState
     """
 
-    def __init__(self, X: Any, n: int, labels: NDArray | None, rng: np.random.RandomState):
+    def __init__(self, X: Matrix | None, n: int, labels: NDArray | None, rng: np.random.RandomState):
         self.queries = np.sort(rng.permutation(n)[:_QUERIES])
         self.compared = np.sort(rng.permutation(n)[:_COMPARED])
         self.labels = labels
@@ -108,7 +107,7 @@ def _news(Z: NDArray) -> NDArray:
     return out
 
 
-def true_rows(model: Any, X: Any) -> Any:
+def true_rows(model: Model, X: Table) -> Matrix | None:
     """Return the rows whose neighbours are the true ones, or None: given kernels and distances have no rows."""
     tags = getattr(model, "__sklearn_tags__", None)
     if tags is not None and tags().input_tags.pairwise:

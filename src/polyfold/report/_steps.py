@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
+from polyfold._typing import Table
 from polyfold.report._columns import apart
 from polyfold.report._scores import Scorer, nearest
 from polyfold.report._views import View, Views, views_of
@@ -29,7 +30,7 @@ class Step:
     neighbors: dict[str, NDArray] = field(default_factory=dict)  # name -> (n, k)
 
 
-def path_of(model: Any, diversities: Sequence[float] | None) -> list[Any]:
+def path_of(model: BaseEstimator, diversities: Sequence[float] | None) -> list[BaseEstimator]:
     """Return the fitted models of a λ path, the given one among them; only that one where there is no path."""
     own = getattr(model, "diversity", None)
     if own is None or not hasattr(model, "diversity_path"):
@@ -41,12 +42,12 @@ def path_of(model: Any, diversities: Sequence[float] | None) -> list[Any]:
     return sorted(path, key=lambda m: m.diversity)
 
 
-def slider_grid(model: Any, diversities: Sequence[float] | None) -> Sequence[float] | None:
+def slider_grid(model: BaseEstimator, diversities: Sequence[float] | None) -> Sequence[float] | None:
     """Return the stations asked for; unasked, an iterative solver is not run again for each of them."""
     return () if diversities is None and getattr(model, "solver", "closed") != "closed" else diversities
 
 
-def thinned(path: list[Any], model: Any, most: int) -> list[Any]:
+def thinned(path: list[BaseEstimator], model: BaseEstimator, most: int) -> list[BaseEstimator]:
     """Leave out stations evenly until `most` are left; the given model stays."""
     if len(path) <= max(1, most):
         return path
@@ -55,7 +56,7 @@ def thinned(path: list[Any], model: Any, most: int) -> list[Any]:
     return sorted([model, *(others[i] for i in keep)], key=lambda m: m.diversity)
 
 
-def steps_of(path: list[Any], X: Any, extra: Sequence[View], scorer: Scorer, *, most: int) -> list[Step]:
+def steps_of(path: list[BaseEstimator], X: Table, extra: Sequence[View], scorer: Scorer, *, most: int) -> list[Step]:
     """Return the stations of a path, each mirrored towards the one before."""
     steps: list[Step] = []
     for model in path:
@@ -90,13 +91,13 @@ def quantised(plane: NDArray) -> tuple[NDArray, int]:
     return packed.astype(np.uint8), beyond
 
 
-def _losses(model: Any) -> dict[str, float]:
+def _losses(model: BaseEstimator) -> dict[str, float]:
     if not hasattr(model, "loss_bound_"):
         return {}
     return {"loss": float(model.loss_), "lower bound": float(model.loss_bound_)}
 
 
-def _allocation(model: Any) -> NDArray | None:
+def _allocation(model: BaseEstimator) -> NDArray | None:
     return np.asarray(model.allocation_) if hasattr(model, "allocation_") else None
 
 

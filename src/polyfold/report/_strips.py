@@ -1,16 +1,21 @@
 """Strips of pictures: a query, and what is found for it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
+from polyfold._typing import Table
 from polyfold._validation import check_count
-from polyfold.report._display import COLORS, Display, drawing
+from polyfold.report._display import COLORS, Display, Theme, drawing
 from polyfold.report._images import as_images
 from polyfold.report._scores import nearest, true_rows
 from polyfold.report._views import _as_rows, unwrap, views_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class RetrievalDisplay(Display):
@@ -55,14 +60,14 @@ class RetrievalDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: BaseEstimator,
+        X: Table,
         *,
         images: ArrayLike,
         queries: Sequence[int] = (0, 1, 2),
         n_neighbors: int = 8,
         n_views: int = 3,
-        theme: str | None = None,
+        theme: Theme | None = None,
     ) -> Self:
         """Search the rows of `X` by a fitted estimator and by parts of it; true neighbours are those in `X`.
 
@@ -89,10 +94,10 @@ class RetrievalDisplay(Display):
         parts: Mapping[str, ArrayLike],
         *,
         images: ArrayLike,
-        X: Any = None,
+        X: Table | None = None,
         queries: Sequence[int] = (0, 1, 2),
         n_neighbors: int = 8,
-        theme: str | None = None,
+        theme: Theme | None = None,
     ) -> Self:
         """Search representations of the same points, given by name; true neighbours are those in `X`, if given."""
         n = len(np.asarray(images))
@@ -102,7 +107,7 @@ class RetrievalDisplay(Display):
         truth = None if X is None else nearest(X, rows, k)
         return cls(rows, found, images=images, truth=truth).plot(theme=theme)
 
-    def plot(self, *, theme: str | None = None) -> Self:
+    def plot(self, *, theme: Theme | None = None) -> Self:
         """Draw one strip per query and method in the colours of `theme`."""
         queries = np.asarray(self.queries)
         tiles = as_images(self.images, len(np.asarray(self.images)))
@@ -121,7 +126,7 @@ class RetrievalDisplay(Display):
         return self
 
 
-def _tile(ax: Any, image: Any, color: str | None, width: float) -> None:
+def _tile(ax: "Axes", image: NDArray, color: str | None, width: float) -> None:
     ax.imshow(image, cmap="gray")
     ax.set(xticks=[], yticks=[])
     ax.spines[["top", "right"]].set_visible(True)

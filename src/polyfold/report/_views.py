@@ -2,20 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._linalg import eigh_descending
+from polyfold._typing import Matrix, Table
 
 # Rows by which a model's training data are recognised.
 _PROBES = 16
 # How much of what the average module holds is left out of the second direction of one.
 _SHARED = 0.95
+
+
+# A fitted representation, or the coordinates themselves.
+Model: TypeAlias = BaseEstimator | NDArray
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Views:
     shown: int = 0  # how many of the parts have a view
 
 
-def unwrap(model: Any, X: Any) -> tuple[Any, Any]:
+def unwrap(model: Model, X: Table) -> tuple[Model, Table]:
     """Return the representation inside a pipeline, a frozen model or an ensemble, and the rows as it gets them."""
     if isinstance(model, Pipeline):
         head, last = model[:-1], model[-1]
@@ -51,7 +57,7 @@ def unwrap(model: Any, X: Any) -> tuple[Any, Any]:
     return model, X
 
 
-def views_of(model: Any, X: Any, *, most: int = 6) -> Views:
+def views_of(model: Model, X: Table, *, most: int = 6) -> Views:
     """Ask a fitted model, or an array of coordinates, for at most `most` views of the rows of `X`."""
     if isinstance(model, np.ndarray):
         return _of_coordinates(_as_rows(model, _num_samples(X)), most)
@@ -103,7 +109,7 @@ def _of_modules(modules: NDArray, most: int) -> Views:
     return Views("modules", views, whole, len(modules), modules, shown=len(views) - 1)
 
 
-def _of_layers(network: Any, X: Any, most: int, trained: bool) -> Views:
+def _of_layers(network: BaseEstimator, X: Table, most: int, trained: bool) -> Views:
     count = len(network.layer_sizes_)
     shown = np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(int))
     views = []
@@ -114,7 +120,7 @@ def _of_layers(network: Any, X: Any, most: int, trained: bool) -> Views:
     return Views("layers", views, views[-1].rows, count, shown=len(views))
 
 
-def _above_layers(model: Any, X: Any, most: int) -> Views:
+def _above_layers(model: BaseEstimator, X: Table, most: int) -> Views:
     """Return what a clusterer on a network reads, or the map, then the layers below."""
     trained = _is_training_data(model.network_, X)
     if not hasattr(model, "embedding_"):  # a graph of neighbours
@@ -137,12 +143,12 @@ def _of_coordinates(Z: NDArray, most: int) -> Views:
     return Views("coordinates", views, Z, c, shown=min(c, starts[-1] + 2))
 
 
-def _coordinates(model: Any, X: Any) -> NDArray:
+def _coordinates(model: BaseEstimator, X: Table) -> NDArray:
     Z = model.transform(X) if hasattr(model, "transform") else model.embedding_
     return _as_rows(Z, _num_samples(X))
 
 
-def _as_rows(Z: Any, n: int) -> NDArray:
+def _as_rows(Z: Matrix | ArrayLike, n: int) -> NDArray:
     Z = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
     Z = Z[:, None] if Z.ndim == 1 else Z
     if Z.ndim != 2 or len(Z) != n:
@@ -157,7 +163,7 @@ def _two_columns(Z: NDArray) -> NDArray:
     return Z[:, :2] if Z.shape[1] >= 2 else np.column_stack([Z[:, 0], np.zeros(len(Z))])
 
 
-def _is_training_data(network: Any, X: Any) -> bool:
+def _is_training_data(network: BaseEstimator, X: Table) -> bool:
     """Whether rows of `X` all over it are where the network keeps its own: then nothing has to be encoded again."""
     n = _num_samples(X)
     if len(network.embedding_) != n or getattr(network, "sample_indices_", None) is not None:

@@ -51,7 +51,7 @@ def unpack(body: bytes, name: str) -> tuple[dict[str, Any], bytes]:
     if not known:
         raise ModelFileError(
             f"{name} must be of polyfold {version('polyfold')} or older, got one of polyfold {head['polyfold']} "
-            f"(format {head['format']}); run: pip install --upgrade polyfold"
+            f"(format {head['format']}); install polyfold {head['polyfold']} or newer."
         )
     stored = body[end + 1 : -DIGEST]
     return head, _inflated(stored, name) if head.get("compressed") else stored

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 from polyfold._files import write_file
@@ -19,7 +20,7 @@ from polyfold.saving._skops import skops_io
 from polyfold.saving._trust import unreachable, untrusted
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a model to a file that :func:`polyfold.load` reads, in this process or another.
 
     The file is whole or absent, carries a checksum and the versions it was written with, and holds arrays and
@@ -129,7 +130,7 @@ def _read(path: str | os.PathLike[str]) -> bytes:
     return Path(path).read_bytes()
 
 
-def _rebuild(content: bytes, trusted: list[str], path: Any) -> Any:
+def _rebuild(content: bytes, trusted: list[str], path: str | os.PathLike[str]) -> Any:
     skops = skops_io()
     _check_archive(content, path)
     named = skops.get_untrusted_types(data=content)
@@ -144,7 +145,7 @@ def _rebuild(content: bytes, trusted: list[str], path: Any) -> Any:
         return skops.loads(content, trusted=named)
 
 
-def _check_archive(content: bytes, path: Any) -> None:
+def _check_archive(content: bytes, path: str | os.PathLike[str]) -> None:
     """Refuse what would unpack to more than is there."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):

@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -24,7 +24,7 @@ def skops_io() -> ModuleType:
         discovery.pkgutil = before
 
 
-def _walk(path: Any, prefix: str) -> Iterator[pkgutil.ModuleInfo]:
+def _walk(path: Iterable[str] | None, prefix: str) -> Iterator[pkgutil.ModuleInfo]:
     """Yield what `pkgutil.walk_packages` does, without the packages that are skipped."""
     for module in pkgutil.iter_modules(path, prefix):
         name = module.name.rpartition(".")[2]

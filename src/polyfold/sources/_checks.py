@@ -1,14 +1,14 @@
 """What a block of rows must be: finite and in range, said with the rows it is about."""
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
+from polyfold._typing import Matrix, SparseMatrix, SupportsArray
 from polyfold._validation import check_range
 
 
-def check_block(block: Any, start: int) -> None:
+def check_block(block: Matrix, start: int) -> None:
     """Raise if a block that begins at row `start` is not finite, or too large to be squared."""
     values = block.data if sp.issparse(block) else block
     if values.dtype.kind != "f":
@@ -25,14 +25,14 @@ def check_block(block: Any, start: int) -> None:
     check_range(block, f"rows {start} to {start + block.shape[0] - 1} of X")
 
 
-def _first_bad_row(block: Any) -> int:
+def _first_bad_row(block: Matrix) -> int:
     if sp.issparse(block):
         entry = int(np.flatnonzero(~np.isfinite(block.data))[0])
         return int(np.searchsorted(block.indptr, entry, side="right")) - 1
     return int(np.flatnonzero(~np.isfinite(block).all(axis=1))[0])
 
 
-def as_block(rows: Any, dtype: np.dtype | None = None) -> Any:
+def as_block(rows: SupportsArray | SparseMatrix, dtype: np.dtype | None = None) -> Matrix:
     """Return rows as an array or CSR matrix: `dtype`, or single precision where they have it, else double."""
     rows = sp.csr_array(rows) if sp.issparse(rows) else np.asarray(rows)
     if rows.dtype.kind not in "fiub":
@@ -42,6 +42,6 @@ def as_block(rows: Any, dtype: np.dtype | None = None) -> Any:
     return rows.astype(float_type(rows.dtype) if dtype is None else dtype, copy=False)
 
 
-def float_type(dtype: Any) -> np.dtype:
+def float_type(dtype: DTypeLike) -> np.dtype:
     """Return the type in which numbers of a type are worked with."""
     return np.dtype(np.float32 if np.dtype(dtype) == np.float32 else np.float64)

@@ -4,10 +4,13 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
-def current_client() -> Any:
+def current_client() -> "Client | None":
     """Return the client of the cluster that Dask uses here; None where Dask works in this process."""
     distributed = sys.modules.get("distributed")  # where nobody has loaded it there is no cluster
     if distributed is None:
@@ -19,7 +22,7 @@ def current_client() -> Any:
 
 
 @contextmanager
-def answering(client: Any) -> Iterator[None]:
+def answering(client: "Client | None") -> Iterator[None]:
     """Say in one sentence that a cluster is gone, where it is; None is none."""
     if client is None:
         yield

@@ -2,15 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from polyfold._typing import Matrix, SparseMatrix, SupportsArray
 from polyfold._validation import import_extra
 from polyfold.sources._budget import budget
 from polyfold.sources._checks import as_block, float_type
 from polyfold.sources._source import Source
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.dataset
 
 # Rows that are checked at a time where nothing else is done with them.
 BLOCK = 4096
@@ -23,7 +29,7 @@ class ArraySource(Source):
 
     is_array = True
 
-    def __init__(self, X: Any, *, is_checked: bool = False):
+    def __init__(self, X: Matrix, *, is_checked: bool = False):
         self._X = X if sp.issparse(X) else np.asarray(X)  # a block of a memmap is a plain array
         check_matrix(self._X)
         self.n_features, self.dtype, self.stored = X.shape[1], float_type(X.dtype), np.dtype(X.dtype)
@@ -34,16 +40,16 @@ class ArraySource(Source):
         """Number of rows."""
         return self._X.shape[0]
 
-    def read(self, rows: int) -> Iterator[Any]:
+    def read(self, rows: int) -> Iterator[Matrix]:
         """Yield slices."""
         for start in range(0, self.n_rows, rows):
             yield as_block(self._X[start : start + rows], self.dtype)
 
-    def blocks(self, rows: int) -> Iterator[tuple[int, Any]]:
+    def blocks(self, rows: int) -> Iterator[tuple[int, Matrix]]:
         """Yield slices and their first rows."""
         return ((number * rows, block) for number, block in enumerate(self.read(rows)))
 
-    def whole(self) -> Any:
+    def whole(self) -> Matrix:
         """Return the array, after its blocks were checked."""
         if not self.is_checked:
             self.reduce(lambda start, block: None, lambda total, part: None, BLOCK)
@@ -69,7 +75,7 @@ class SlicedSource(Source):
         """Number of rows."""
         return self._X.shape[0]
 
-    def read(self, rows: int) -> Iterator[Any]:
+    def read(self, rows: int) -> Iterator[Matrix]:
         """Yield slices that are whole chunks, each of which is then read once."""
         step = max(1, rows // self._chunk) * self._chunk
         for start in range(0, self.n_rows, step):
@@ -79,7 +85,7 @@ class SlicedSource(Source):
 class ParquetSource(Source):
     """A data set of pyarrow: columns of numbers, or one column of lists of a fixed length."""
 
-    def __init__(self, X: Any, columns: Iterable[str] | None = None):
+    def __init__(self, X: "pyarrow.dataset.Dataset", columns: Iterable[str] | None = None):
         self._X, schema = X, X.schema
         self._columns = list(schema.names if columns is None else columns)
         if unknown := [name for name in self._columns if name not in schema.names]:
@@ -100,14 +106,14 @@ class ParquetSource(Source):
             raise ValueError("X must have rows, got a data set without any.")
         return count
 
-    def read(self, rows: int) -> Iterator[Any]:
+    def read(self, rows: int) -> Iterator[Matrix]:
         """Yield batches, row group by row group: pyarrow reads ahead as it likes, but not beyond what it was given."""
         for scanner in self._scanners(columns=self._columns, batch_size=rows, batch_readahead=1):
             for batch in scanner.to_batches():
                 if batch.num_rows:
                     yield self._as_rows(batch)
 
-    def _scanners(self, **options: Any) -> Iterator[Any]:
+    def _scanners(self, **options: object) -> "Iterator[pyarrow.dataset.Scanner]":
         dataset = import_extra("pyarrow.dataset", "cli")
         if not isinstance(self._X, dataset.FileSystemDataset) or self._X.format.default_extname != "parquet":
             yield self._X.scanner(fragment_readahead=1, **options)
@@ -117,7 +123,7 @@ class ParquetSource(Source):
             for group in file.split_by_row_group():
                 yield group.scanner(schema=self._X.schema, fragment_scan_options=scan, **options)
 
-    def _as_rows(self, batch: Any) -> Any:
+    def _as_rows(self, batch: "pyarrow.RecordBatch") -> NDArray:
         if self._is_list:
             values = batch.column(0).flatten().to_numpy(zero_copy_only=False)
             if len(values) != batch.num_rows * self.n_features:
@@ -132,7 +138,7 @@ class ParquetSource(Source):
                 out[start : start + TILE[0], first : first + TILE[1]] = some[:, start : start + TILE[0]].T
         return out
 
-    def _type_of(self, types: list[Any]) -> np.dtype:
+    def _type_of(self, types: "list[pyarrow.DataType]") -> np.dtype:
         """Return double precision unless all columns are single; texts, dates and lists have none."""
         is_kind = import_extra("pyarrow.types", "cli")
         for name, kind in zip(self._columns, types, strict=False):
@@ -147,7 +153,7 @@ class ParquetSource(Source):
 class BlockSource(Source):
     """Any iterable of blocks that can be gone through again: a list of arrays, an object that opens files in turn."""
 
-    def __init__(self, X: Iterable[Any]):
+    def __init__(self, X: Iterable[SupportsArray | SparseMatrix]):
         self._X = X
         first = next(iter(X), None)
         if first is None:
@@ -164,7 +170,7 @@ class BlockSource(Source):
         """Number of rows: the first to ask goes through all blocks."""
         return sum(_as_array(block).shape[0] for block in self._X)
 
-    def read(self, rows: int) -> Iterator[Any]:
+    def read(self, rows: int) -> Iterator[Matrix]:
         """Yield the blocks as they are."""
         start = 0
         for number, given in enumerate(self._X):
@@ -190,7 +196,7 @@ class BlockSource(Source):
             )
 
 
-def check_matrix(X: Any) -> None:
+def check_matrix(X: Matrix) -> None:
     """Raise if an array is no matrix of numbers."""
     if len(X.shape) != 2:
         raise ValueError(f"X must be a matrix with rows and columns, got shape {tuple(X.shape)}.")
@@ -198,5 +204,5 @@ def check_matrix(X: Any) -> None:
         raise ValueError(f"X must hold numbers, got {X.dtype}.")
 
 
-def _as_array(block: Any) -> Any:
+def _as_array(block: SupportsArray | SparseMatrix) -> Matrix:
     return block if sp.issparse(block) else np.asarray(block)

@@ -9,16 +9,21 @@ import functools
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyfold._running import using_threads
+from polyfold._typing import Matrix
 from polyfold._validation import import_extra
 from polyfold.sources._checks import as_block, check_block, float_type
 from polyfold.sources._cluster import answering, current_client
 from polyfold.sources._containers import ArraySource, check_matrix
-from polyfold.sources._source import Part, Source, checked
+from polyfold.sources._source import Part, Result, Source, checked
+
+if TYPE_CHECKING:
+    from dask.delayed import Delayed
 
 # Sums that one task merges.
 BRANCHES = 8
@@ -62,17 +67,17 @@ class DaskSource(Source):
             )
         return lengths
 
-    def parts(self) -> list[tuple[int, int, Any]]:
+    def parts(self) -> "list[tuple[int, int, Delayed]]":
         """Return every chunk: its first row, its length, and itself, delayed."""
         starts = np.cumsum([0, *self._lengths[:-1]]).tolist()
         return list(zip(starts, self._lengths, self._X.to_delayed().ravel(), strict=True))
 
-    def read(self, rows: int) -> Iterator[Any]:
+    def read(self, rows: int) -> Iterator[Matrix]:
         """Yield chunks, fetched one after the other: for the few rows that are wanted here."""
         for number in range(len(self._lengths)):
             yield as_block(self._compute_with(self._X.blocks[number].compute), self.dtype)
 
-    def head(self, rows: int) -> Any:
+    def head(self, rows: int) -> Matrix:
         """Return the first rows, at most so many."""
         found = as_block(self._compute_with(self._X[: min(rows, self.n_rows)].compute), self.dtype)
         check_block(found, 0)
@@ -80,7 +85,7 @@ class DaskSource(Source):
 
     def reduce(
         self,
-        function: Callable[[int, Any], Part],
+        function: Callable[[int, Matrix], Part],
         merge: Callable[[Part, Part], Part],
         rows: int,
         *,
@@ -100,13 +105,13 @@ class DaskSource(Source):
         self.is_checked = True
         return result
 
-    def map(self, function: Callable[[Any], Any], rows: int, out: tuple[Any, ...] | None = None) -> Any:
+    def map(self, function: Callable[[Any], Result], rows: int, out: tuple[Any, ...] | None = None) -> Result:
         """Return lazy arrays of ``function(chunk)``: one, or a tuple of them."""
         if out is not None:
             raise ValueError(
                 "rows of Dask are written by Dask: call the method, and to_zarr or store of what it gives."
             )
-        example = function(self.named(np.zeros((1, self.n_features), dtype=self.dtype)))
+        example: Any = function(self.named(np.zeros((1, self.n_features), dtype=self.dtype)))
         single = not isinstance(example, tuple)
         empty = example[:0] if single else tuple(like[:0] for like in example)
         shared = self._dask.delayed((function, self, empty), traverse=False)
@@ -116,16 +121,17 @@ class DaskSource(Source):
         results = [delayed(shared, chunk, start) for chunk, start in zip(chunks, starts, strict=True)]
         if single:
             return self._joined(results, example)
-        return tuple(self._joined([parts[k] for parts in results], like) for k, like in enumerate(example))
+        joined: Any = tuple(self._joined([parts[k] for parts in results], like) for k, like in enumerate(example))
+        return joined
 
-    def fetch(self, function: Callable[[Any], Any]) -> Iterator[Any]:
+    def fetch(self, function: Callable[[Any], Result]) -> Iterator[Result]:
         """Yield ``function(chunk)`` of one chunk after the other, here."""
         shared = self._dask.delayed((function, self, None), traverse=False)
         for start, _, chunk in self.parts():
             task = self._dask.delayed(_map_chunk)(shared, chunk, start)
             yield self._compute_with(task.compute)
 
-    def _joined(self, results: list[Any], like: Any) -> Any:
+    def _joined(self, results: "list[Delayed]", like: NDArray) -> Any:
         lengths = self._X.chunks[0]
         arrays = [
             self._array.from_delayed(result, shape=(length, *like.shape[1:]), dtype=like.dtype)
@@ -133,7 +139,7 @@ class DaskSource(Source):
         ]
         return self._array.concatenate(arrays, allow_unknown_chunksizes=True)
 
-    def _compute_with(self, compute: Callable[[], Any]) -> Any:
+    def _compute_with(self, compute: Callable[[], Result]) -> Result:
         """Compute, and say so in one sentence where the cluster is gone."""
         with answering(current_client()), warnings.catch_warnings():
             # What every task needs has to reach every worker; through the scheduler, which outlives them.
@@ -163,7 +169,7 @@ def _numbers(frame: Any, columns: Iterable[str] | None) -> Any:
     return frame if plain else frame.astype(np.float64)  # of kinds of pandas and pyarrow numpy would make objects
 
 
-def _reduce_chunk(shared: tuple[Any, Any, Any], start: int, chunk: Any, rows: int) -> Any:
+def _reduce_chunk(shared: tuple[Any, Any, Any], start: int, chunk: Matrix, rows: int) -> Any:
     apply, merge, dtype = shared
     with using_threads(1):
         source = ArraySource(chunk, is_checked=True)
@@ -171,7 +177,7 @@ def _reduce_chunk(shared: tuple[Any, Any, Any], start: int, chunk: Any, rows: in
         return source.reduce(functools.partial(_shifted, apply, start), merge, rows)
 
 
-def _shifted(function: Callable[[int, Any], Any], offset: int, start: int, block: Any) -> Any:
+def _shifted(function: Callable[[int, Matrix], Part], offset: int, start: int, block: Matrix) -> Part:
     return function(offset + start, block)
 
 
@@ -179,7 +185,7 @@ def _merge_parts(shared: tuple[Any, Any, Any], parts: list[Any]) -> Any:
     return functools.reduce(shared[1], parts[1:], deepcopy(parts[0]))
 
 
-def _map_chunk(shared: tuple[Any, Any, Any], chunk: Any, start: int | None) -> Any:
+def _map_chunk(shared: tuple[Any, Any, Any], chunk: Matrix, start: int | None) -> Any:
     function, source, empty = shared
     block = as_block(chunk, source.dtype)
     if empty is not None and not block.shape[0]:  # a part of a data frame of which nothing is left

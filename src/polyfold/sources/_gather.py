@@ -1,11 +1,12 @@
 """All rows, or a sample of them, for fits that need their rows at once."""
 
-from typing import Any
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from polyfold._typing import Matrix, Rows, Table
 from polyfold.sources._budget import budget
 from polyfold.sources._opening import as_source, in_memory, is_stream
 from polyfold.sources._picking import pick_rows
@@ -16,7 +17,7 @@ LANDMARKS = 50_000
 _LOOK = 64
 
 
-def all_or_some(X: Any, *, few: bool = False, seed: int = 0) -> tuple[Any, NDArray | None]:
+def all_or_some(X: Rows, *, few: bool = False, seed: int = 0) -> tuple[Table, NDArray | None]:
     """Return the rows of `X` in memory, or a sample of them and its numbers, ascending, where there are very many.
 
     Parameters
@@ -42,7 +43,7 @@ def all_or_some(X: Any, *, few: bool = False, seed: int = 0) -> tuple[Any, NDArr
         return in_memory(X if source.is_array else source), None
     numbers = np.sort(np.random.RandomState(seed).choice(n, LANDMARKS, replace=False))
     if not is_stream(X):
-        return X[numbers], numbers
+        return cast(Matrix, X)[numbers], numbers
     return source.named(pick_rows(source, numbers)), numbers
 
 

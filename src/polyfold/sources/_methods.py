@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._files import replacing
+from polyfold._typing import Matrix, Rows
 from polyfold._validation import import_extra
 from polyfold.sources._budget import rows_within
 from polyfold.sources._opening import as_source, is_stream
@@ -21,6 +23,21 @@ Estimator = TypeVar("Estimator")
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
+
+class WritableRows(Protocol):
+    """An array that rows are written into: ndarray, memmap, zarr or HDF5."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> Any: ...
+
+    def __setitem__(self, rows: Any, part: Any, /) -> None: ...
+
+
+# An array, or the name of a new file.
+Output: TypeAlias = WritableRows | str | Path
 # Bounds of a block that a method is called with: enough for all threads, little for the memory.
 MOST_BYTES, MOST_ROWS = 64_000_000, 65_536
 SUFFIXES = (".npy", ".zarr")
@@ -47,7 +64,7 @@ def by_blocks(
     return applied
 
 
-def write_rows(method: Callable[..., Any], X: Any, out: Any, **kwargs: Any) -> Any:
+def write_rows(method: Callable[..., Any], X: Rows, out: Output | tuple[Output, ...], **kwargs: object) -> Any:
     """Write what a fitted estimator says of every row of `X` as it comes, so that neither has to fit into memory.
 
     Parameters
@@ -92,13 +109,19 @@ def write_rows(method: Callable[..., Any], X: Any, out: Any, **kwargs: Any) -> A
     return opened if isinstance(out, tuple) else opened[0]
 
 
-def _call(estimator: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], block: Any) -> Any:
+def _call(
+    estimator: object, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], block: Matrix
+) -> NDArray | tuple[NDArray, ...]:
     answer = getattr(estimator, name)(block, *args, **kwargs)
     # Tables, where set_output asks for them, are made of the whole.
     return tuple(map(np.asarray, answer)) if isinstance(answer, tuple) else np.asarray(answer)
 
 
-def _fitting(call: Callable[[Any], Any], targets: tuple[Any, ...], block: Any) -> Any:
+def _fitting(
+    call: Callable[[Matrix], NDArray | tuple[NDArray, ...]],
+    targets: tuple["WritableRows | _NewFile", ...],
+    block: Matrix,
+) -> NDArray | tuple[NDArray, ...]:
     """Return what a method says of a block, after it was seen that the targets can hold it."""
     answer = call(block)
     parts = answer if isinstance(answer, tuple) else (answer,)
@@ -120,7 +143,7 @@ def method_rows(source: Source) -> int:
     return min(MOST_ROWS, rows_within(1 / 16, 8 * max(1, source.n_features), MOST_BYTES))
 
 
-def _target(out: Any, source: Source, stack: ExitStack) -> Any:
+def _target(out: Output, source: Source, stack: ExitStack) -> "WritableRows | _NewFile":
     if not isinstance(out, str | Path):
         if out.shape[0] != source.n_rows:
             raise ValueError(f"out must have a row for every row of X, {source.n_rows}, got shape {tuple(out.shape)}.")
@@ -154,19 +177,19 @@ class _NewFile:
     def __init__(self, path: Path, n_rows: int):
         self._path, self._n_rows, self._array = path, n_rows, None
 
-    def __setitem__(self, rows: slice, part: Any) -> None:
+    def __setitem__(self, rows: slice, part: NDArray) -> None:
         if self._array is None:
             self._array = self._make((self._n_rows, *part.shape[1:]), part)
         self._array[rows] = part
 
-    def _make(self, shape: tuple[int, ...], part: Any) -> Any:
+    def _make(self, shape: tuple[int, ...], part: NDArray) -> "WritableRows":
         if self._path.suffix == ".npy":
             return np.lib.format.open_memmap(self._path, mode="w+", dtype=part.dtype, shape=shape)
         zarr = import_extra("zarr", "cli")
         return zarr.open_array(str(self._path), mode="w", shape=shape, chunks=part.shape, dtype=part.dtype)
 
 
-def _opened(out: Any) -> Any:
+def _opened(out: Output) -> "WritableRows":
     if not isinstance(out, str | Path):
         return out
     if str(out).endswith(".npy"):

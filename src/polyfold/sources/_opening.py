@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from os import PathLike
-from typing import Any
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
+from polyfold._typing import Matrix, Rows, SparseMatrix, SupportsArray, Table
 from polyfold._validation import check_rows
 from polyfold.sources._containers import ArraySource, BlockSource, ParquetSource, SlicedSource
 from polyfold.sources._source import Source
@@ -15,7 +17,7 @@ from polyfold.sources._source import Source
 ARRAY_LIKE = ("__array__", "__array_interface__", "__dataframe__", "__arrow_c_stream__", "shape", "dtype")
 
 
-def as_source(X: Any, *, columns: Iterable[str] | None = None) -> Source:
+def as_source(X: Rows, *, columns: Iterable[str] | None = None) -> Source:
     """Return rows as a source, which every estimator that reads blocks takes in place of an array.
 
     Parameters
@@ -56,7 +58,7 @@ def as_source(X: Any, *, columns: Iterable[str] | None = None) -> Source:
     return BlockSource(_again(X)) if is_stream(X) else ArraySource(np.asarray(X))
 
 
-def is_stream(X: Any) -> bool:
+def is_stream(X: object) -> bool:
     """Whether `X` is to be read block by block, and not an array or a table in memory."""
     _check_opened(X)
     if isinstance(X, Source | np.memmap) or _package(X) == "dask" or _is_dataset(X):
@@ -70,7 +72,7 @@ def is_stream(X: Any) -> bool:
     return not any(hasattr(X, name) for name in ARRAY_LIKE)
 
 
-def _check_opened(X: Any) -> None:
+def _check_opened(X: object) -> None:
     """Raise where `X` is the name of a container, or something that holds several."""
     if isinstance(X, str | PathLike):
         raise TypeError(
@@ -83,12 +85,12 @@ def _check_opened(X: Any) -> None:
         raise TypeError(f"X must be a data set, got a {type(X).__name__}; pass pyarrow.dataset.dataset(path).")
 
 
-def trusted(X: Any) -> Source:
+def trusted(X: Matrix | Source) -> Source:
     """Return checked rows of an algorithm as a source; a source is returned as it is."""
     return X if isinstance(X, Source) else ArraySource(X, is_checked=True)
 
 
-def in_memory(X: Any) -> Any:
+def in_memory(X: Rows) -> Table:
     """Return rows for work that needs them all at once: streams are read, files mapped by numpy stay where they are."""
     if not is_stream(X) or isinstance(X, np.memmap):
         return X
@@ -96,7 +98,7 @@ def in_memory(X: Any) -> Any:
     return source.named(source.whole())
 
 
-def check_stream(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> Source:
+def check_stream(estimator: BaseEstimator, X: Rows, *, reset: bool, minimum: int = 1) -> Source:
     """Return the source of `X` after its width, names and number of rows were checked; rows are when they are read."""
     source = as_source(X)
     few = np.zeros((min(source.n_rows, minimum), source.n_features), dtype=source.dtype)
@@ -104,18 +106,18 @@ def check_stream(estimator: Any, X: Any, *, reset: bool, minimum: int = 1) -> So
     return source
 
 
-def _again(X: Any) -> Any:
+def _again(X: Rows) -> Iterable[SupportsArray | SparseMatrix]:
     if isinstance(X, Iterator):
         raise TypeError(
             f"X must be an iterable of blocks that can be gone through again, got {type(X).__name__}, which ends; pass "
             "a list of blocks, or an object whose __iter__ starts from the beginning."
         )
-    return X
+    return cast(Iterable[SupportsArray | SparseMatrix], X)
 
 
-def _package(X: Any) -> str:
+def _package(X: object) -> str:
     return type(X).__module__.partition(".")[0]
 
 
-def _is_dataset(X: Any) -> bool:
+def _is_dataset(X: object) -> bool:
     return _package(X) == "pyarrow" and all(hasattr(X, name) for name in ("to_batches", "count_rows", "schema"))

@@ -2,27 +2,29 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyfold._typing import Matrix
 from polyfold.sources._source import Source, stack_rows
 
+Item = TypeVar("Item")
 # Bytes of a block that is only looked through.
 LOOK_BYTES = 8_000_000
 # Rows that are answered at a time, and their bytes: enough for what a block costs whatever its size, little for memory.
 ANSWER_ROWS, ANSWER_BYTES = 2**14, 64_000_000
 
 
-def pick_rows(source: Source, numbers: NDArray) -> Any:
+def pick_rows(source: Source, numbers: NDArray) -> Matrix:
     """Return the rows of some ascending numbers, after one pass in which all rows are checked."""
     rows = max(64, LOOK_BYTES // source.row_bytes)
     return stack_rows(source.reduce(partial(_pick, numbers), _joined, rows, what="blocks looked through"))
 
 
 def answer_others(
-    source: Source, function: Callable[[Any], tuple[NDArray, ...]], known: NDArray, answers: tuple[NDArray, ...]
+    source: Source, function: Callable[[Matrix], tuple[NDArray, ...]], known: NDArray, answers: tuple[NDArray, ...]
 ) -> tuple[NDArray, ...]:
     """Return what `function` says of every row, in memory, where that of some is known.
 
@@ -49,21 +51,23 @@ def answer_others(
     return tuple(filled)
 
 
-def _pick(numbers: NDArray, start: int, block: Any) -> list[Any]:
+def _pick(numbers: NDArray, start: int, block: Matrix) -> list[Matrix]:
     wanted = _within(numbers, start, block)
     return [block[wanted]] if len(wanted) else []
 
 
-def _answer(function: Callable[[Any], Any], known: NDArray, start: int, block: Any) -> list[Any]:
+def _answer(
+    function: Callable[[Matrix], tuple[NDArray, ...]], known: NDArray, start: int, block: Matrix
+) -> list[tuple[NDArray, ...]]:
     others = np.setdiff1d(np.arange(block.shape[0]), _within(known, start, block), assume_unique=True)
     return [function(block[others])] if len(others) else []
 
 
-def _within(numbers: NDArray, start: int, block: Any) -> NDArray:
+def _within(numbers: NDArray, start: int, block: Matrix) -> NDArray:
     first, last = np.searchsorted(numbers, [start, start + block.shape[0]])
     return numbers[first:last] - start
 
 
-def _joined(total: list[Any], part: list[Any]) -> list[Any]:
+def _joined(total: list[Item], part: list[Item]) -> list[Item]:
     total.extend(part)
     return total

@@ -7,19 +7,21 @@ chunks, the memory at hand and the number of threads change the speed and never 
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from polyfold._running import n_threads, threaded, track
+from polyfold._typing import Matrix, Table
 from polyfold._validation import import_extra
 from polyfold.sources._budget import budget, rows_within
 from polyfold.sources._checks import check_block
 
 Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 # Bytes read at a time: more does not make reading faster.
 READ_BYTES = 32_000_000
@@ -45,7 +47,7 @@ class Source(ABC):
         """Number of rows; counting them may take a pass."""
 
     @abstractmethod
-    def read(self, rows: int) -> Iterator[Any]:
+    def read(self, rows: int) -> Iterator[Matrix]:
         """Yield pieces in their order, of about so many rows or as the container has them, in `dtype`."""
 
     @property
@@ -53,14 +55,14 @@ class Source(ABC):
         """Rows and columns."""
         return self.n_rows, self.n_features
 
-    def blocks(self, rows: int) -> Iterator[tuple[int, Any]]:
+    def blocks(self, rows: int) -> Iterator[tuple[int, Matrix]]:
         """Yield the number of the first row and the block, for blocks of exactly so many rows but the last."""
         pieces = self.read(rows_within(1 / 8, self.row_bytes, READ_BYTES))
         return regrouped(pieces, rows)
 
     def reduce(
         self,
-        function: Callable[[int, Any], Part],
+        function: Callable[[int, Matrix], Part],
         merge: Callable[[Part, Part], Part],
         rows: int,
         *,
@@ -90,7 +92,7 @@ class Source(ABC):
         self.is_checked = True
         return result
 
-    def map(self, function: Callable[[Any], Any], rows: int, out: tuple[Any, ...] | None = None) -> Any:
+    def map(self, function: Callable[[Any], Result], rows: int, out: tuple[Any, ...] | None = None) -> Result:
         """Return ``function(block)`` of all blocks, below one another, or write it into `out` as it comes.
 
         `function` returns an array with a row for every row of the block, or a tuple of such arrays.
@@ -99,14 +101,14 @@ class Source(ABC):
         for start, block in self.blocks(rows):
             if not self.is_checked:
                 check_block(block, start)
-            parts = function(self.named(block))
+            parts: Any = function(self.named(block))
             single = not isinstance(parts, tuple)
             parts = (parts,) if single else parts
             if filled is None:
                 filled = tuple(np.empty((n, *part.shape[1:]), dtype=part.dtype) for part in parts)
             for target, part in zip(filled, parts, strict=True):
                 target[start : start + len(part)] = part
-        return filled[0] if single and filled is not None else filled
+        return cast(Result, filled[0] if single and filled is not None else filled)
 
     def in_bytes(self) -> "Source":
         """Return the same rows, as bytes where the container holds bytes, for work that computes with them."""
@@ -117,13 +119,13 @@ class Source(ABC):
         other.dtype = np.dtype(np.uint8)
         return other
 
-    def head(self, rows: int) -> Any:
+    def head(self, rows: int) -> Matrix:
         """Return the first rows, at most so many."""
         start, block = next(iter(self.blocks(rows)))
         check_block(block, start)
         return block
 
-    def whole(self) -> Any:
+    def whole(self) -> Matrix:
         """Return all rows in memory, for work that cannot be done in blocks."""
         parts = []
         for start, block in self.blocks(rows_within(1 / 8, self.row_bytes, READ_BYTES)):
@@ -131,7 +133,7 @@ class Source(ABC):
             parts.append(block)
         return stack_rows(parts)
 
-    def named(self, block: Any) -> Any:
+    def named(self, block: Matrix) -> Table:
         """Return a block with the names of its columns, where they have some."""
         if self.names is None or sp.issparse(block):
             return block
@@ -143,13 +145,13 @@ class Source(ABC):
         return max(1, self.n_features) * self.dtype.itemsize
 
 
-def checked(function: Callable[[int, Any], Part], start: int, block: Any) -> Part:
+def checked(function: Callable[[int, Matrix], Part], start: int, block: Matrix) -> Part:
     """Apply a function to a block that is finite."""
     check_block(block, start)
     return function(start, block)
 
 
-def regrouped(pieces: Iterable[Any], rows: int) -> Iterator[tuple[int, Any]]:
+def regrouped(pieces: Iterable[Matrix], rows: int) -> Iterator[tuple[int, Matrix]]:
     """Cut and join pieces so that every block but the last has exactly `rows` rows; views where nothing is joined."""
     start, waiting, held = 0, [], 0
     for piece in pieces:
@@ -165,7 +167,7 @@ def regrouped(pieces: Iterable[Any], rows: int) -> Iterator[tuple[int, Any]]:
         yield start, stack_rows(waiting)
 
 
-def stack_rows(parts: list[Any]) -> Any:
+def stack_rows(parts: Sequence[Matrix]) -> Matrix:
     """Return rows below one another, CSR where some are sparse."""
     if len(parts) == 1:
         return parts[0]

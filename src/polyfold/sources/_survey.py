@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from polyfold._typing import Matrix, SparseMatrix
 from polyfold.sources._opening import trusted
 from polyfold.sources._source import Source, stack_rows
 
@@ -28,7 +28,7 @@ class Survey:
     mean: NDArray  # (D,) in double precision
     squares: float  # sum of the squared distances from the mean
     is_sparse: bool
-    kept: list[Any] = field(default_factory=list)
+    kept: list[Matrix] = field(default_factory=list)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -41,12 +41,12 @@ class Survey:
         return self.squares / self.n_rows
 
     @property
-    def rows(self) -> Any:
+    def rows(self) -> Matrix:
         """The rows that were to be kept."""
         return stack_rows(self.kept)
 
 
-def survey(X: Any, keep: NDArray | None = None) -> Survey:
+def survey(X: Matrix | Source | Survey, keep: NDArray | None = None) -> Survey:
     """Go through rows once, and keep those of the ascending numbers `keep`; a survey is returned as it is."""
     if isinstance(X, Survey):
         return X
@@ -56,7 +56,7 @@ def survey(X: Any, keep: NDArray | None = None) -> Survey:
     return source.reduce(partial(_survey_block, wanted), _merge, rows, what="blocks surveyed")
 
 
-def _survey_block(wanted: NDArray, start: int, block: Any) -> Survey:
+def _survey_block(wanted: NDArray, start: int, block: Matrix) -> Survey:
     mean, squares = _sparse_moments(block) if sp.issparse(block) else _dense_moments(block)
     first, last = np.searchsorted(wanted, [start, start + block.shape[0]])
     kept = [block[wanted[first:last] - start]] if last > first else []
@@ -71,7 +71,7 @@ def _dense_moments(block: NDArray) -> tuple[NDArray, float]:
     return block[0] + shift, float(row_norms(moved, squared=True).sum())
 
 
-def _sparse_moments(block: Any) -> tuple[NDArray, float]:
+def _sparse_moments(block: SparseMatrix) -> tuple[NDArray, float]:
     mean, variance = mean_variance_axis(block.astype(np.float64), axis=0)
     return mean, float(variance.sum()) * block.shape[0]
 

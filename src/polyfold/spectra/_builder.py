@@ -7,7 +7,6 @@ kept.
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,8 @@ from sklearn.base import clone
 
 from polyfold._linalg import as_dense, block_rows, eigh_descending
 from polyfold._running import phases
-from polyfold.kernels import IdentityFeatures, Kernel, PointFeatures, fourier_features
+from polyfold._typing import Matrix
+from polyfold.kernels import FeatureMap, GraphKernel, IdentityFeatures, Kernel, PointFeatures, fourier_features
 from polyfold.sources import Source, add_up, stack_rows, survey, trusted
 from polyfold.spectra._eigen import DenseSolver
 from polyfold.spectra._operator import spectrum_from_operator
@@ -25,7 +25,13 @@ FEATURE_MAPS = ("auto", "exact", "nystroem", "fourier")
 
 
 def spectrum_of(
-    X: Any, kernel: Any, *, landmarks: int, directions: int, feature_map: Any = "auto", seed: int = 0
+    X: Matrix,
+    kernel: Kernel | GraphKernel,
+    *,
+    landmarks: int,
+    directions: int,
+    feature_map: FeatureMap = "auto",
+    seed: int = 0,
 ) -> Spectrum:
     """Return the spectrum of a kernel on the rows of `X`.
 
@@ -78,7 +84,7 @@ class SpectrumBuilder:
         Of the landmarks or frequencies.
     """
 
-    def __init__(self, kernel: Kernel, feature_map: Any, landmarks: int, directions: int, seed: int):
+    def __init__(self, kernel: Kernel, feature_map: FeatureMap, landmarks: int, directions: int, seed: int):
         self.kernel = clone(kernel)  # parameters that are changed later are those of another fit
         self.feature_map = feature_map
         self.landmarks = landmarks
@@ -87,9 +93,9 @@ class SpectrumBuilder:
         self.features: PointFeatures | None = None
         self.metric: NDArray | None = None
         self.moments: Moments | None = None
-        self.waiting: list[Any] = []
+        self.waiting: list[Matrix] = []
 
-    def add(self, X: Any) -> "SpectrumBuilder":
+    def add(self, X: Matrix) -> "SpectrumBuilder":
         """Take in the rows of `X`, an array or a source."""
         if self.features is None:
             rows = stack_rows([*self.waiting, X])
@@ -129,7 +135,7 @@ class SpectrumBuilder:
         X = stack_rows(self.waiting)
         return spectrum_from_kernel(self.kernel.resolve(X).about(X), X, self.directions)
 
-    def _can_choose(self, X: Any) -> bool:
+    def _can_choose(self, X: Matrix) -> bool:
         """Whether enough rows were seen to leave the exact kernel matrix behind."""
         if not isinstance(self.feature_map, str) or self.feature_map == "fourier":
             return True
@@ -137,10 +143,10 @@ class SpectrumBuilder:
             return X.shape[0] >= self.landmarks
         return self.feature_map == "auto" and self._automatic(X) != "exact"
 
-    def _automatic(self, X: Any) -> str:
+    def _automatic(self, X: Matrix) -> str:
         return choose_feature_map(self.kernel, X.shape[0], X.shape[1], self.landmarks)
 
-    def _choose(self, X: Any) -> PointFeatures:
+    def _choose(self, X: Matrix) -> PointFeatures:
         if not isinstance(self.feature_map, str):
             return self.feature_map
         rng = np.random.RandomState(self.seed)
@@ -168,12 +174,12 @@ class Moments:
     count: int = 0
 
     @classmethod
-    def about(cls, features: PointFeatures, X: Any) -> "Moments":
+    def about(cls, features: PointFeatures, X: Matrix) -> "Moments":
         """Start empty sums about the mean of the first rows of `X`."""
         centre = as_dense(features.transform(trusted(X).head(256))).mean(axis=0, dtype=np.float64)
         return cls(centre, np.zeros(centre.size), np.zeros((centre.size, centre.size)))
 
-    def add(self, features: PointFeatures, X: Any) -> None:
+    def add(self, features: PointFeatures, X: Matrix) -> None:
         """Add the rows of `X`, block by block: side by side, added up in their order."""
         source, p = trusted(X), features.width
         rows = block_rows(p)
@@ -192,7 +198,7 @@ class Moments:
         return self.gram - np.outer(self.total, self.total / self.count)
 
 
-def _sums(features: PointFeatures, centre: NDArray, start: int, block: Any) -> tuple[NDArray, NDArray]:
+def _sums(features: PointFeatures, centre: NDArray, start: int, block: Matrix) -> tuple[NDArray, NDArray]:
     """Gram matrix and sum of the features of a block, about a centre."""
     F = np.subtract(as_dense(features.transform(block)), centre, dtype=np.float64)
     return F.T @ F, F.sum(axis=0)
@@ -226,7 +232,7 @@ def spectrum_from_moments(
     )
 
 
-def spectrum_from_kernel(kernel: Kernel, X: Any, directions: int) -> Spectrum:
+def spectrum_from_kernel(kernel: Kernel, X: Matrix, directions: int) -> Spectrum:
     """Spectrum of the centred N × N kernel matrix of `X`: exact, for a few thousand points."""
     K = kernel.matrix(X)
     n, scale = K.shape[0], float(np.abs(K).max())

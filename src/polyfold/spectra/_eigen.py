@@ -7,7 +7,7 @@ Ways to solve it, chosen once per operator by `choose_solver`:
 - `DenseSolver`: small problems, or many directions; LAPACK;
 - `InverseSolver`: minimisers of low-dimensional data, whose smallest eigenvalues are so close together that the flip
   λ_max I − cost stalls Lanczos. One sparse LU of cost + εI, constrained by its Schur complement on Q;
-- `MultigridSolver` (`_smallest.py`): walks on data of few dimensions, but too many points for that;
+- `MultigridSolver` (`_multigrid.py`): random walks on low-dimensional data with too many points for an LU;
 - `LanczosSolver`: everything else, Lanczos on the deflated operator.
 
 One-sided deflation is cheaper and can return a wrong vector: it is not offered.
@@ -15,7 +15,8 @@ One-sided deflation is cheaper and can return a wrong vector: it is not offered.
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Protocol
+from importlib.util import find_spec
+from typing import Any, Protocol, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,8 +26,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from sklearn.exceptions import ConvergenceWarning
 
 from polyfold._linalg import eigh_descending, fix_signs
+from polyfold._typing import SparseMatrix
 from polyfold.kernels import Operator, intrinsic_dimension
-from polyfold.spectra._smallest import MultigridSolver
+from polyfold.spectra._multigrid import MultigridSolver
 
 EIGEN_SOLVERS = ("auto", "dense", "inverse", "multigrid", "lanczos")
 _DENSE_ROWS = 300
@@ -37,7 +39,7 @@ _MAX_ITER = 1000
 _MAX_FILL = 100_000_000
 _MAX_ROW_FILL, _SMALL_FILL = 500, 1_000_000
 _FILL = 0.8
-# Points beyond which walks on data of few dimensions are too slow for Lanczos.
+# Number of points above which Lanczos is too slow for random walks on low-dimensional data.
 _MULTIGRID_ROWS, _FEW_DIMENSIONS = 20_000, 5
 
 
@@ -56,12 +58,15 @@ def top_directions(operator: Operator, Q: NDArray, k: int) -> tuple[NDArray, NDA
 
 
 def choose_solver(operator: Operator) -> str:
-    """Resolve ``eigen_solver="auto"``: dense if small, inverse where an LU stays sparse, else Lanczos."""
+    """Resolve ``eigen_solver="auto"``: dense if small, inverse if an LU stays sparse, multigrid, else Lanczos.
+
+    Multigrid needs the extra ``pyamg``; without it Lanczos finds the same directions, in more time.
+    """
     if operator.n_samples <= _DENSE_ROWS:
         return "dense"
     if _is_cheap_to_invert(operator):
         return "inverse"
-    return "multigrid" if _has_few_dimensions(operator) else "lanczos"
+    return "multigrid" if find_spec("pyamg") and _has_few_dimensions(operator) else "lanczos"
 
 
 def make_solver(operator: Operator, name: str = "auto") -> EigenSolver:
@@ -102,7 +107,7 @@ class InverseSolver:
     """Lanczos on the constrained inverse of cost + εI, from one sparse LU."""
 
     def __init__(self, operator: Operator):
-        self.cost, self.flip = operator.cost, operator.flip
+        self.cost, self.flip = cast(SparseMatrix, operator.cost), operator.flip
         shift = 1e-9 * float(self.cost.diagonal().mean())
         shifted = sp.csc_matrix(self.cost + shift * sp.eye_array(self.cost.shape[0], format="csr"))
         self.lu = splu(shifted, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
@@ -202,7 +207,7 @@ def _has_few_dimensions(operator: Operator) -> bool:
     return many and intrinsic_dimension(operator.near.distances) <= _FEW_DIMENSIONS
 
 
-def _factor_fill(cost: Any) -> float:
+def _factor_fill(cost: SparseMatrix) -> float:
     """Estimate the entries of a sparse LU: small for graphs of low-dimensional data.
 
     With b the mean band after reverse Cuthill–McKee, a sheet of n points is cut into squares of b² of them, and

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, svds
 
 from polyfold._linalg import eigh_descending, fix_signs, row_blocks
+from polyfold._typing import Matrix
 from polyfold.kernels import IdentityFeatures
 from polyfold.sources import Source
 from polyfold.spectra._builder import Moments, spectrum_from_moments
@@ -30,7 +31,7 @@ def choose_route(n_samples: int, n_features: int, n_directions: int) -> str:
     return "features" if n_features <= n_samples else "samples"
 
 
-def linear_spectrum(X: Any, n_directions: int, rng: np.random.RandomState) -> Spectrum:
+def linear_spectrum(X: Matrix, n_directions: int, rng: np.random.RandomState) -> Spectrum:
     """Return at least the top `n_directions` principal directions of the rows of `X`: dense, sparse or a source."""
     route = choose_route(X.shape[0], X.shape[1], n_directions)
     if isinstance(X, Source):
@@ -42,7 +43,7 @@ def linear_spectrum(X: Any, n_directions: int, rng: np.random.RandomState) -> Sp
     return _from_samples(X) if route == "samples" else _from_lanczos(X, n_directions, rng)
 
 
-def update_linear_spectrum(spectrum: Spectrum | None, X: Any) -> Spectrum:
+def update_linear_spectrum(spectrum: Spectrum | None, X: Matrix) -> Spectrum:
     """Return the spectrum of the rows of `X` and of those behind a complete `spectrum`; None: of `X` alone."""
     if spectrum is None:
         return _from_moments(_dense_moments(X))
@@ -56,24 +57,24 @@ def _from_moments(moments: Moments) -> Spectrum:
     return spectrum_from_moments(IdentityFeatures(D), None, moments, D)
 
 
-def _dense_moments(X: Any) -> Moments:
+def _dense_moments(X: Matrix) -> Moments:
     """Moments about the mean of the first rows, block by block."""
     return _add_rows(Moments.about(IdentityFeatures(X.shape[1]), X), X)
 
 
-def _add_rows(moments: Moments, X: Any) -> Moments:
+def _add_rows(moments: Moments, X: Matrix) -> Moments:
     moments.add(IdentityFeatures(X.shape[1]), X)
     return moments
 
 
-def _sparse_moments(X: Any) -> Moments:
+def _sparse_moments(X: Matrix) -> Moments:
     """Moments about the origin, from one sparse product."""
     X = X.astype(np.float64, copy=False)
     total = np.asarray(X.sum(axis=0)).ravel()
     return Moments(np.zeros_like(total), total, (X.T @ X).toarray(), X.shape[0])
 
 
-def _from_samples(X: Any) -> Spectrum:
+def _from_samples(X: Matrix) -> Spectrum:
     """Decompose the N × N matrix of inner products, for more columns than rows."""
     mean, n = _mean(X), X.shape[0]
     if sp.issparse(X):
@@ -94,7 +95,7 @@ def _from_samples(X: Any) -> Spectrum:
     return _spectrum(squares[keep], np.linalg.qr(U)[0], mean, n, max(trace, 0.0), energy)
 
 
-def _from_lanczos(X: Any, n_directions: int, rng: np.random.RandomState) -> Spectrum:
+def _from_lanczos(X: Matrix, n_directions: int, rng: np.random.RandomState) -> Spectrum:
     """Find the top directions with products only, the mean subtracted on the fly; the rest is known by its trace."""
     n, mean = X.shape[0], _mean(X)
     trace, noise = _scatter_trace(X, mean), max(X.shape) * _rounding(mean, n)
@@ -118,7 +119,7 @@ def _spectrum(squares: NDArray, U: NDArray, mean: NDArray, n: int, trace: float,
     return Spectrum(squares, energy, n, IdentityFeatures(mean.size), mean, fix_signs(U), trace)
 
 
-def _scatter_trace(X: Any, mean: NDArray) -> float:
+def _scatter_trace(X: Matrix, mean: NDArray) -> float:
     """Sum of squares of the centred rows."""
     if sp.issparse(X):
         squares = float(X.multiply(X).sum(dtype=np.float64))
@@ -131,7 +132,7 @@ def _rounding(mean: NDArray, n: int) -> float:
     return n * (8 * EPS) ** 2 * float(mean @ mean)
 
 
-def _mean(X: Any) -> NDArray:
+def _mean(X: Matrix) -> NDArray:
     """Mean of the rows; dense ones are summed from the first row on, so that a common offset costs no digits."""
     if sp.issparse(X):
         return np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()

@@ -1,142 +1,91 @@
-"""Approximate inverses of graph Laplacians by smoothed aggregation [Vanek1996].
+"""The smallest eigenvalues of a sparse cost outside the span of Q, by LOBPCG with an algebraic multigrid.
 
-A step of damped Jacobi takes the fast part of an error off, and the rest is slow enough to be told by one number for
-every group of neighbouring points: groups are points of a coarser problem Pᵀ C P, solved the same way, down to one that
-is small enough for LAPACK. Time and memory are O(n·k) where groups of points have few neighbours, as they have in data
-of few dimensions; where they have many, P is not smoothed, which is slower to converge and never denser than C.
+SciPy's LOBPCG [Knyazev2001] solves the problem, and pyamg's smoothed aggregation [Vanek1996] preconditions it. The
+number of iterations does not grow with n, while Lanczos needs about 1/h of them for points a distance h apart, and a
+sparse LU needs more than O(n) memory.
+
+This solver is for random walks only. The costs of LLE, LTSA and Hessian LLE are of fourth order, h⁴ relative to the
+largest: above about ten thousand points they are below the rounding error of double precision.
 """
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, lobpcg
+from sklearn.exceptions import ConvergenceWarning
 
-from polyfold.spectra._rows import SparseRows
+from polyfold._linalg import fix_signs
+from polyfold._validation import import_extra
+from polyfold.kernels import Operator
 
-# Points of the coarsest problem.
-COARSEST = 500
-# Neighbours below this share of the strongest are not in the same group because of each other.
-STRONG = 0.25
-# Entries of a coarse matrix beside those of the finer one, beyond which P is not smoothed.
-DENSEST = 0.7
-# Damping of Jacobi steps, over the largest eigenvalue of the scaled matrix.
-DAMPING = 1.5
+# Directions beyond the wanted ones: they make the last wanted direction converge.
+GUARDS = 3
+MAX_ITER = 200
+# The preconditioner is built for cost + shift, which is not singular; relative to the mean diagonal.
 _SHIFT = 1e-8
-_POWERS = 15
 
 
-@dataclass(frozen=True)
-class Level:
-    """A matrix C (n, n), what a Jacobi step multiplies residuals by (n,), and P (n, m) from the coarser level."""
+class MultigridSolver:
+    """LOBPCG with pyamg's smoothed aggregation as its preconditioner (extra ``pyamg``)."""
 
-    matrix: SparseRows
-    steps: NDArray
-    prolong: SparseRows
-    restrict: SparseRows
+    def __init__(self, operator: Operator):
+        pyamg = import_extra("pyamg", "pyamg")
+        self.flip = operator.flip
+        cost = sp.csr_array(operator.cost)
+        # pyamg takes 32-bit indices only.
+        parts = (cost.data, cost.indices.astype(np.int32), cost.indptr.astype(np.int32))
+        self.cost = sp.csr_matrix(parts, shape=cost.shape)
+        shift = _SHIFT * float(self.cost.diagonal().mean())
+        shifted = self.cost + shift * sp.eye(cost.shape[0], format="csr")
+        levels = pyamg.smoothed_aggregation_solver(shifted, B=np.sqrt(operator.weights)[:, None])
+        self.preconditioner = levels.aspreconditioner(cycle="V")
+        self.tol = float(np.sqrt(np.finfo(np.float64).eps)) * float(self.cost.diagonal().max())
 
-
-class Multigrid:
-    """Levels of a symmetric positive semi-definite sparse matrix with `null` (n,) as its slowest direction."""
-
-    def __init__(self, matrix: Any, null: NDArray):
-        self.levels: list[Level] = []
-        while matrix.shape[0] > COARSEST:
-            level, matrix, null = _coarsen(matrix, null)
-            if matrix.shape[0] > 0.9 * len(level.steps):  # points without neighbours: nothing to group
-                break
-            self.levels.append(level)
-        dense = matrix.toarray()
-        dense[np.diag_indices_from(dense)] += _SHIFT * np.trace(dense) / len(dense)
-        self.coarsest = (dense + dense.T) / 2
-        self.factor = scipy.linalg.cho_factor(self.coarsest, check_finite=False)
-
-    def solve(self, B: NDArray) -> NDArray:
-        """Return about C⁻¹ B for B (n, k), by one V-cycle: symmetric and positive definite in B."""
-        return self._cycle(0, B)
-
-    def _cycle(self, depth: int, B: NDArray) -> NDArray:
-        if depth == len(self.levels):
-            return scipy.linalg.cho_solve(self.factor, B, check_finite=False)
-        level = self.levels[depth]
-        X = level.steps[:, None] * B
-        X += level.prolong @ self._cycle(depth + 1, level.restrict @ (B - level.matrix @ X))
-        return X + level.steps[:, None] * (B - level.matrix @ X)
-
-    def slow_directions(self, count: int) -> NDArray:
-        """Return the slowest directions of the coarsest level on all points, (n, count)."""
-        count = min(count, len(self.coarsest))
-        _, V = scipy.linalg.eigh(self.coarsest, subset_by_index=(0, count - 1), check_finite=False)
-        for level in reversed(self.levels):
-            V = level.prolong @ V
-            for _ in range(2):
-                V -= level.steps[:, None] * (level.matrix @ V)
-        return V
-
-
-def _coarsen(matrix: Any, null: NDArray) -> tuple[Level, Any, NDArray]:
-    """Group the points of a matrix; return its level, the matrix of the groups and its slowest direction."""
-    matrix = sp.csr_array(matrix)
-    diagonal = matrix.diagonal()
-    groups, count = _groups(matrix.indptr, matrix.indices, matrix.data, STRONG)
-    sizes = np.sqrt(np.bincount(groups, weights=null**2, minlength=count))
-    n = len(groups)
-    plain = sp.csr_array((null / sizes[groups], groups, np.arange(n + 1)), shape=(n, count))
-    steps = DAMPING / _radius(matrix, diagonal) / diagonal
-    smoothed = sp.csr_array(plain - sp.diags_array(steps) @ (matrix @ plain))
-    coarse = sp.csr_array(smoothed.T @ (matrix @ smoothed))
-    if coarse.nnz > DENSEST * matrix.nnz:
-        smoothed = plain
-        coarse = sp.csr_array(plain.T @ (matrix @ plain))
-    return Level(SparseRows(matrix), steps, SparseRows(smoothed), SparseRows(smoothed.T)), coarse, sizes
+    def top(
+        self, Q: NDArray, k: int, start: NDArray | None = None, tol: float | None = None
+    ) -> tuple[NDArray, NDArray]:
+        """Return the k largest eigenvalues, falling, and their vectors (N, k), of the deflated operator."""
+        width = min(k + GUARDS, len(Q) - Q.shape[1])
+        # Random vectors: LOBPCG can break down if some columns of the start are solutions already.
+        X = np.random.RandomState(0).standard_normal((len(Q), width))
+        X -= Q @ (Q.T @ X)
+        X /= np.linalg.norm(X, axis=0)
+        high = float(self.cost.diagonal().max())
+        deflated = _outside(Q, self.cost.dot, high)
+        preconditioner = _outside(Q, self.preconditioner.matmat, 1 / high)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the residuals are checked below
+            costs, G = lobpcg(deflated, X, M=preconditioner, largest=False, tol=self.tol, maxiter=MAX_ITER)
+        order = np.argsort(costs)
+        costs, G = costs[order], G[:, order]
+        residual = self.cost @ G[:, :k] - G[:, :k] * costs[:k]
+        residual -= Q @ (Q.T @ residual)
+        error = float(np.linalg.norm(residual, axis=0).max())
+        # LOBPCG may end within a small factor of its tolerance.
+        if error > 10 * self.tol:
+            warnings.warn(
+                f"The eigensolver reached a residual of {error:.1e} in at most {MAX_ITER} iterations, not "
+                f"{10 * self.tol:.1e}. Try eigen_solver='inverse' for low-dimensional data, 'lanczos' for others.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return self.flip - costs[:k], fix_signs(G[:, :k])
 
 
-def _radius(matrix: Any, diagonal: NDArray) -> float:
-    """Largest eigenvalue of the matrix over its diagonal, by powers; a little more, since those come from below."""
-    v = np.random.RandomState(0).standard_normal(len(diagonal))
-    size = 1.0
-    for _ in range(_POWERS):
-        v = (matrix @ (v / np.linalg.norm(v))) / diagonal
-        size = float(np.linalg.norm(v))
-    return 1.1 * size
+def _outside(Q: NDArray, apply: Callable[[NDArray], NDArray], value: float) -> LinearOperator:
+    """Return P A P + value · QQᵀ with P = I − QQᵀ.
 
+    LOBPCG's own constraints drift: rounding brings back directions of Q, and a small cost favours them.
+    """
 
-@njit(cache=True, nogil=True)
-def _groups(indptr, indices, data, strong):
-    """Return the group of every point, and how many: a point with all its strong neighbours, then what is left."""
-    n = len(indptr) - 1
-    limits = np.zeros(n)
-    for i in range(n):
-        for e in range(indptr[i], indptr[i + 1]):
-            if indices[e] != i:
-                limits[i] = max(limits[i], strong * abs(data[e]))
-    groups = np.full(n, -1, np.int64)
-    count = 0
-    for i in range(n):
-        free = groups[i] < 0
-        for e in range(indptr[i], indptr[i + 1]):
-            free = free and (abs(data[e]) < limits[i] or groups[indices[e]] < 0)
-        if free:
-            for e in range(indptr[i], indptr[i + 1]):
-                if abs(data[e]) >= limits[i]:
-                    groups[indices[e]] = count
-            groups[i] = count
-            count += 1
-    joined = groups.copy()
-    for i in range(n):
-        if groups[i] >= 0:
-            continue
-        best = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            j = indices[e]
-            if j != i and groups[j] >= 0 and abs(data[e]) > best:
-                best = abs(data[e])
-                joined[i] = groups[j]
-    for i in range(n):
-        if joined[i] < 0:
-            joined[i] = count
-            count += 1
-    return joined, count
+    def matmat(V: NDArray) -> NDArray:
+        inside = Q @ (Q.T @ V)
+        image = apply(V - inside)
+        return image - Q @ (Q.T @ image) + value * inside
+
+    make: Any = LinearOperator  # its stubs know only the constructors of the subclasses
+    return make((len(Q), len(Q)), matvec=lambda v: matmat(v.reshape(-1, 1)), matmat=matmat, dtype=np.float64)

@@ -5,11 +5,11 @@ matrix. New points get their coordinates from the operator's own extension, and 
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyfold._typing import Matrix
 from polyfold.kernels import Operator
 from polyfold.spectra._eigen import residuals, top_directions
 from polyfold.spectra._spectrum import Spectrum
@@ -32,7 +32,7 @@ class Eigenfunctions:
         """Number of eigenfunctions."""
         return self.functions.shape[1]
 
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Matrix) -> NDArray:
         """Return the eigenfunctions at the rows of `X`, shape (n, r)."""
         return self.operator.extend(X).values(self.functions, self.eigenvalues, self.intercepts)
 

@@ -1,7 +1,6 @@
 """The cut between kernels and what is done with them."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +9,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from polyfold._linalg import row_blocks
 from polyfold._running import threaded, track
+from polyfold._typing import Matrix
 from polyfold.kernels import PointFeatures
 
 
@@ -53,7 +53,7 @@ class Spectrum:
         """Number of directions kept."""
         return self.eigenvalues.shape[0]
 
-    def coordinates(self, X: Any, weights: NDArray | None = None) -> NDArray:
+    def coordinates(self, X: Matrix, weights: NDArray | None = None) -> NDArray:
         """Return c(x), or c(x) @ weights, for the rows of `X`, block by block.
 
         Parameters

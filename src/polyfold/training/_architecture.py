@@ -1,13 +1,20 @@
 """What one module looks like: a factory from input and output size to a ``torch.nn.Module``."""
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sklearn.base import BaseEstimator
 
 from polyfold._validation import check_choice, check_count, check_real, import_extra
 
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
 _ACTIVATIONS = {"relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid", "gelu": "GELU", "elu": "ELU"}
+
+
+Activation: TypeAlias = Literal["relu", "tanh", "sigmoid", "gelu", "elu"]
 
 
 class MLP(BaseEstimator):
@@ -35,14 +42,19 @@ class MLP(BaseEstimator):
     """
 
     def __init__(
-        self, hidden: tuple[int, ...] = (64,), *, activation: str = "relu", bias: bool = True, dropout: float = 0.0
+        self,
+        hidden: tuple[int, ...] = (64,),
+        *,
+        activation: Activation = "relu",
+        bias: bool = True,
+        dropout: float = 0.0,
     ):
         self.hidden = hidden
-        self.activation = activation
+        self.activation: Activation = activation
         self.bias = bias
         self.dropout = dropout
 
-    def __call__(self, n_inputs: int, n_outputs: int) -> Any:
+    def __call__(self, n_inputs: int, n_outputs: int) -> "nn.Sequential":
         """Return a new network from `n_inputs` to `n_outputs`.
 
         Parameters
@@ -58,7 +70,7 @@ class MLP(BaseEstimator):
         check_choice("activation", self.activation, tuple(_ACTIVATIONS))
         check_real("dropout", self.dropout, minimum=0, maximum=0.99)
         sizes = [n_inputs, *(check_count("hidden", size) for size in self.hidden)]
-        layers: list[Any] = []
+        layers: list[torch.nn.Module] = []
         for before, after in itertools.pairwise(sizes):
             layers += [nn.Linear(before, after, bias=self.bias), getattr(nn, _ACTIVATIONS[self.activation])()]
             if self.dropout:

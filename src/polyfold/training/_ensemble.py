@@ -3,7 +3,6 @@
 import copy
 import logging
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import nn
@@ -86,7 +85,7 @@ def build_ensemble(
     return LoopedEnsemble(modules)
 
 
-def _checked(module: Any) -> nn.Module:
+def _checked(module: object) -> nn.Module:
     if not isinstance(module, nn.Module):
         raise TypeError(
             f"architecture must return a torch.nn.Module, got {type(module).__name__}; "

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -16,6 +16,12 @@ from polyfold.training._checkpoint import Checkpoint
 from polyfold.training._options import Training
 
 _EVALUATION_ROWS = 8192  # rows per block when only a loss is wanted
+
+
+class IndexedRows(Protocol):
+    """Rows that are not in memory as a tensor: indexing returns a batch of them."""
+
+    def __getitem__(self, batch: torch.Tensor) -> torch.Tensor: ...
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Task:
         Inputs and targets that decide when to stop.
     """
 
-    inputs: Any
+    inputs: torch.Tensor | IndexedRows
     targets: torch.Tensor
     loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
     weight: float = 1.0
@@ -136,7 +142,12 @@ def _validate(network: nn.Module, task: Task, plan: Training, run: Run) -> None:
     run.stopped = run.epoch - run.best_epoch >= plan.patience
 
 
-def mean_loss(network: nn.Module, inputs: torch.Tensor, targets: torch.Tensor, loss: Callable[..., Any]) -> float:
+def mean_loss(
+    network: nn.Module,
+    inputs: torch.Tensor,
+    targets: torch.Tensor,
+    loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+) -> float:
     """Return the loss over all rows, in blocks, without training."""
     network.eval()
     total = 0.0

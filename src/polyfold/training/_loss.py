@@ -5,10 +5,13 @@ Eq. 2, the mean error minus λ times the spread of the modules, equals the form 
 non-negative terms.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 
-def modular_objective(outputs: Any, target: Any, diversity: float) -> Any:
+def modular_objective(outputs: "torch.Tensor", target: "torch.Tensor", diversity: float) -> "torch.Tensor":
     """Return L_λ averaged over the rows.
 
     Parameters

@@ -1,11 +1,18 @@
 """How modules are trained."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sklearn.base import BaseEstimator
 
 from polyfold._validation import check_choice, check_count, check_real
+
+if TYPE_CHECKING:
+    import torch
+
+
+# A name, or a function of the parameters and the learning rate that returns a torch optimiser.
+Optimizer: TypeAlias = "Literal['adam', 'sgd'] | Callable[..., torch.optim.Optimizer]"
 
 
 class Training(BaseEstimator):
@@ -43,7 +50,7 @@ class Training(BaseEstimator):
         *,
         batch_size: int = 256,
         learning_rate: float = 1e-3,
-        optimizer: str | Callable[..., Any] = "adam",
+        optimizer: Optimizer = "adam",
         validation_fraction: float = 0.1,
         patience: int = 10,
         tol: float = 1e-4,
@@ -51,7 +58,7 @@ class Training(BaseEstimator):
         self.max_iter = max_iter
         self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.optimizer = optimizer
+        self.optimizer: Optimizer = optimizer
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.tol = tol
