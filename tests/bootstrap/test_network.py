@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsTransformer
 
-from polyfold._running._progress import job
+from polyfold._progress import job
 from polyfold.bootstrap import choose_bottom, fit_network
 from polyfold.bootstrap._choose import is_affordable, list_length
 from tests.oracles.bootstrap import network as literal_network

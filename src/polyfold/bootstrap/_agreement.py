@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from polyfold._running import threaded, track
+from polyfold._progress import track
+from polyfold._threads import threaded
 from polyfold.bootstrap._choose import choose_bottom
 from polyfold.bootstrap._cut import Cut, fit_cut
 from polyfold.bootstrap._draws import CENTERS_PER_CLASS, chosen_count, decaying_sizes

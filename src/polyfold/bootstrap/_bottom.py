@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from polyfold._running import threaded
+from polyfold._threads import threaded
 from polyfold.bootstrap._checkpoint import NEIGHBORS, Checkpoint, Parts
 from polyfold.bootstrap._draws import Draw
 from polyfold.bootstrap._postings import first_equal_sparse, nearest_sparse, take_sparse

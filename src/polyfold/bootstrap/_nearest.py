@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from polyfold._running import threaded
+from polyfold._threads import threaded
 from polyfold.bootstrap._matching import LANES, TILE_BYTES, code_dtype
 
 # Nanoseconds to reach a list, of every agreement on it, and of a comparison in vector registers; ratios matter.

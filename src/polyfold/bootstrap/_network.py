@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from polyfold._running import phases, threaded, track
+from polyfold._progress import phase, track
+from polyfold._threads import threaded
 from polyfold.bootstrap._bottom import Bottom, DenseBottom
 from polyfold.bootstrap._checkpoint import Checkpoint, Parts, layer_parts
 from polyfold.bootstrap._draws import Draw, draw
@@ -194,7 +195,6 @@ def fit_network(
     """
     network = Network(bottom, list(sizes))
     shares = feature_fraction if isinstance(feature_fraction, tuple) else (feature_fraction, feature_fraction)
-    phase = phases(_costs(bottom, X.shape, sizes, n_clusterings, shares[0], searches=neighbors is None))
     for level, size in enumerate(sizes):
         width = n_clusterings if level else X.shape[1]
         network.draws.append(

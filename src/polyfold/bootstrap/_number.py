@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyfold._running import threaded
+from polyfold._threads import threaded
 from polyfold.bootstrap._agreement import sample_rows
 from polyfold.bootstrap._nearest import nearest_by_codes
 from polyfold.bootstrap._output import largest_pairs

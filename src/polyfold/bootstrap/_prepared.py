@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from polyfold._running import threaded
+from polyfold._threads import threaded
 from polyfold.bootstrap._bottom import Bottom, DenseBottom
 from polyfold.bootstrap._draws import Draw
 from polyfold.bootstrap._few import FEW_EXACT, nearest_of_all

@@ -15,7 +15,8 @@ import scipy.sparse as sp
 from numba import njit, types
 from numba.extending import intrinsic
 
-from polyfold._running import threaded, track
+from polyfold._progress import track
+from polyfold._threads import threaded
 from polyfold.bootstrap._checkpoint import Parts
 from polyfold.bootstrap._draws import Draw
 from polyfold.bootstrap._matching import code_dtype, is_small, prefers_lanes

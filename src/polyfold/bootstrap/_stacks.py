@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from polyfold._running import phases, track
+from polyfold._progress import phase, track
 from polyfold.bootstrap._bottom import Bottom
 from polyfold.bootstrap._checkpoint import Checkpoint
 from polyfold.bootstrap._network import Network, fit_network
@@ -59,7 +59,6 @@ def fit_stacks(
     """
     # A stack is a few seconds where the search for neighbours of many points is a minute.
     n = X.shape[0]
-    phase = phases({"neighbours": 2e-8 * n * min(n, 2**16), "stacks": 4e-6 * MOST * STACK * n})
     with phase("neighbours"):
         neighbors = bottom.neighbors(X, own=True, n_jobs=n_jobs, checkpoint=checkpoint(None))
     rng = np.random.default_rng([seed, 2**31 + 1])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._running import using_threads
+from polyfold._threads import using_threads
 from polyfold.ensembles._effort import Effort
 from polyfold.ensembles._module_search import ModuleSearch
 from polyfold.ensembles._rerank import paired, within

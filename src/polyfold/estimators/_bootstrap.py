@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._running import LongFit, n_threads, phases, shows_progress, using_threads
+from polyfold._progress import LongFit, phase, shows_progress
+from polyfold._threads import n_threads, using_threads
 from polyfold._validation import (
     check_count,
     check_real,
@@ -293,7 +294,6 @@ class MultilayerBootstrapNetwork(
             stored = Folders(checkpoint, settings(self, rows, sizes), seed)
         self._is_uneven = self.metric_ == "euclidean" and advise_scaling(self, rows)
         rest = 0.0 if others is None or not places else others.source.n_rows / rows.shape[0] - 1
-        phase = phases({"network": 1.0, "output": OUTPUT_COST, "other rows": rest})
         with phase("network"):
             self.network_ = self._fit_network(rows, sizes, seed, stored)
         with phase("output"):
@@ -310,7 +310,6 @@ class MultilayerBootstrapNetwork(
         bottom = choose_bottom(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], **shared)
         expected = EXPECTED_CLUSTERINGS if self.n_clusterings == "auto" else self.n_clusterings
         chooses = self.feature_fraction == "auto"
-        phase = phases({"share of features": SHARE_COST * chooses, "layers": float(expected * X.shape[0])})
         with phase("share of features"):
             shares = self._choose_share(X, seed, jobs)
         with phase("layers"):

@@ -12,7 +12,8 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from polyfold._running import LongFit, n_threads, phases, shows_progress, threaded, track, using_threads
+from polyfold._progress import LongFit, phase, shows_progress, track
+from polyfold._threads import n_threads, threaded, using_threads
 from polyfold._validation import check_choice, check_count, check_real, draw_seed, keeps_state_on_failure, outside
 from polyfold.bootstrap import (
     Cut,
@@ -181,7 +182,6 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         wanted = self._wanted(n) if n > 1 else None  # a single row is refused by the network
         network = self._network(n, wanted, rng)
         with using_threads(self.n_jobs):
-            phase = phases(_costs(n, network.max_samples, chooses=wanted is None))
             with phase("network"):
                 self.network_ = network
                 others = network._learn(X, **options)

@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from polyfold._running import LongFit, phases, shows_progress, using_threads
+from polyfold._progress import LongFit, phase, shows_progress
+from polyfold._threads import using_threads
 from polyfold._validation import check_choice, check_count, check_real, draw_seed, keeps_state_on_failure
 from polyfold.bootstrap import check_layer
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
@@ -138,7 +139,6 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         with using_threads(self.n_jobs):
             n = _num_samples(X)
             self.layout_ = choose_layout(self.layout, n, self.n_components)
-            phase = phases({"network": 1.0, "start": 0.2, "layout": 0.0 if self.layout_ == "spectral" else 1.0})
             with phase("network"):
                 check_layer(self.layer)
                 self.network_ = self._new_network(n, rng).fit(X, **options)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
 
-from polyfold._running import track
+from polyfold._progress import track
 from polyfold._validation import import_extra
 from polyfold.exceptions import MissingExtraError
 from polyfold.kernels import LaplacianEigenmaps

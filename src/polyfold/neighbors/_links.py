@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._linalg import row_blocks
-from polyfold._running import in_blocks
+from polyfold._threads import in_blocks
 from polyfold.neighbors._engines import _FAR, _single
 from polyfold.neighbors._linking import link
 from polyfold.neighbors._search import Frame

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._linalg import block_rows
-from polyfold._running import threaded
+from polyfold._threads import threaded
 from polyfold._validation import outside
 from polyfold.exceptions import GraphWarning
 from polyfold.neighbors._search import Exact

@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
 from polyfold._linalg import row_blocks
-from polyfold._running import in_blocks, using_threads
+from polyfold._threads import in_blocks, using_threads
 from polyfold._validation import check_choice, check_count, sum_duplicates
 
 # Searches by name; the file of each adds its own.
