@@ -262,9 +262,13 @@ class RichBar(Watcher):
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+        class Quiet(Console):
+            def on_broken_pipe(self) -> None:  # rich ends the program
+                self.quiet = True
+
         columns = (TextColumn("{task.description}", markup=False), BarColumn(24), TimeElapsedColumn())
         self._stream = stream
-        self._progress = Progress(*columns, console=Console(file=stream), auto_refresh=False, transient=True)
+        self._progress = Progress(*columns, console=Quiet(file=stream), auto_refresh=False, transient=True)
         self._task = self._progress.add_task("", total=None)
         self._last = -_REFRESH
         self._guarded(self._progress.start)

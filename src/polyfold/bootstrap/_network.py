@@ -211,7 +211,7 @@ def fit_network(
             ]
         )
         stored = checkpoint.load(level) if checkpoint is not None else None
-        with phase(f"layer {level + 1}/{len(sizes)}", known=stored is not None):
+        with phase(f"layer {level + 1}/{len(sizes)}"):
             if stored is None:
                 stored = _fit_layer(network, X, level, seed, first, neighbors, n_jobs, checkpoint)
                 if checkpoint is not None:
