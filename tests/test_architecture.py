@@ -18,7 +18,8 @@ LAYERS = [
     "_linalg",
     "_validation",
     "_files",
-    "_running",
+    "_progress",
+    "_threads",
     "sources",
     "_regression",
     "neighbors",
@@ -43,7 +44,7 @@ LAYERS = [
 ]
 # Layers that see arrays only: they import nothing but the numeric and border layers.
 ARRAYS_ONLY = {"metrics", "datasets"}
-GROUND = {"exceptions", "_policy", "_typing", "_linalg", "_validation", "_files", "_running", "_regression"}
+GROUND = {*LAYERS[: LAYERS.index("_threads") + 1], "_regression"}
 
 
 def layer_of(module: str) -> str:
@@ -112,13 +113,14 @@ def test_nobody_outside_asks_for_the_type_of_a_kernel_or_operator():
 
 
 def files_of(function):
-    """Files of the library whose functions run in a call; how it runs is one of them, and how rows are read another."""
+    """Return the files whose functions run in a call; progress and threads count as one, and so does `sources`."""
     seen = set()
 
     def note(frame, event, _):
         path = Path(frame.f_code.co_filename)
         if event == "call" and path.is_relative_to(ROOT):
-            seen.add(path.parent if path.parent.name in ("_running", "sources") else path)
+            shared = {"_progress.py": "running", "_threads.py": "running"}
+            seen.add(path.parent if path.parent.name == "sources" else shared.get(path.name, path))
 
     sys.setprofile(note)
     try:

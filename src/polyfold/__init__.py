@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polyfold import baselines, datasets, kernels, metrics, networks, report, sources
-    from polyfold._running import show_progress
+    from polyfold._progress import show_progress
     from polyfold.ensembles import Compressed, ModularClassifier, ModularNeighbors, select_diversity
     from polyfold.estimators import (
         BootstrapClustering,
@@ -41,7 +41,7 @@ _HOME = {
     "load": "saving",
     "save": "saving",
     "select_diversity": "ensembles",
-    "show_progress": "_running",
+    "show_progress": "_progress",
     "to_onnx": "export",
 }
 _PACKAGES = ("baselines", "datasets", "kernels", "metrics", "networks", "report", "sources")

@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
 
 from polyfold import baselines
-from polyfold._running import using_threads
+from polyfold._threads import using_threads
 from polyfold.ensembles import ModularClassifier, ModularNeighbors, select_diversity
 from polyfold.estimators import (
     BootstrapClustering,

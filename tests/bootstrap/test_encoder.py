@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.neighbors import KNeighborsTransformer
 
 from polyfold._policy import MAX_REPLICATES, REPLICATE_CLUSTERINGS
-from polyfold._running._progress import job
+from polyfold._progress import job
 from polyfold.bootstrap import fit_encoder, fit_replicates, make_first_layer
 from polyfold.bootstrap._encoder import reliability
 from tests.oracles.bootstrap import network as literal_network

@@ -10,7 +10,7 @@ import polyfold
 
 SOURCE = str(Path(polyfold.__file__).parent)
 # What restores the process after an interruption cannot itself be interrupted and still restore it.
-RESTORES = tuple(str(path) for path in (Path(SOURCE) / "_running").glob("*.py"))
+RESTORES = tuple(str(Path(SOURCE) / name) for name in ("_progress.py", "_threads.py"))
 
 
 @contextmanager

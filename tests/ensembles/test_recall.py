@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 
 import polyfold as pf
-from polyfold._running import using_threads
+from polyfold._threads import using_threads
 from polyfold.exceptions import GraphWarning, MissingExtraError
 
 FAISS = pytest.mark.skipif(importlib.util.find_spec("faiss") is None, reason="needs the extra faiss")

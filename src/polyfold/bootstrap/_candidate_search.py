@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from polyfold._linalg import distinct_rows, unit_rows
-from polyfold._running import threaded
+from polyfold._threads import threaded
 from polyfold.bootstrap._dense_search import REASSOCIATE, DenseSearch, sum_kind
 from polyfold.bootstrap._layer_checkpoint import NEIGHBORS, LayerCheckpoint, Parts
 from polyfold.bootstrap._sampling import ClusteringSpec, child_stream

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from polyfold._policy import CODE_FRACTION, MAX_REPLICATES, RELIABLE, REPLICATE_CLUSTERINGS
-from polyfold._running import track
+from polyfold._progress import track
 from polyfold.bootstrap._code_search import CodeSearch
 from polyfold.bootstrap._first_layer import FirstLayer, LayerSearch, assign_rows
 from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, layer_parts

@@ -18,7 +18,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from polyfold._policy import CANDIDATES, EXACT_PAIRS
-from polyfold._running import threaded, track
+from polyfold._progress import track
+from polyfold._threads import threaded
 from polyfold._validation import check_count
 from polyfold.bootstrap._candidate_search import CandidateLists, CandidateSearch, GraphSearch, check_graph
 from polyfold.bootstrap._code_search import code_dtype

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 from numba import njit
 
-from polyfold._running import threaded
+from polyfold._threads import threaded
 from polyfold.bootstrap._code_search import shared_centers, two_bytes
 
 DENSE_ROWS = 1500

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from polyfold._policy import EXACT_PAIRS, N_NEIGHBORS
-from polyfold._running import threaded
+from polyfold._threads import threaded
 from polyfold.bootstrap._code_search import BYTE
 
 # Rows that a thread takes at a time, bytes of a table of scores, and training rows compared at a time.

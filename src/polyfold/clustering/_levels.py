@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from polyfold._linalg import distinct_rows
 from polyfold._policy import CLEAR_GAP, LEVEL_SAMPLES, MAX_CLUSTERS, N_NEIGHBORS, STABILITY_ROWS, WALK_STEPS
-from polyfold._running import threaded
+from polyfold._threads import threaded
 from polyfold.bootstrap import child_stream, largest_pairs, nearest_by_codes, sample_rows
 
 # Rows among which samples are drawn; each sample holds this fraction of the distinct ones, at least so many.

@@ -24,7 +24,8 @@ from polyfold._policy import (
     SAME_STABILITY,
     STABILITY_ROWS,
 )
-from polyfold._running import threaded, track
+from polyfold._progress import track
+from polyfold._threads import threaded
 from polyfold.bootstrap import (
     Encoder,
     child_stream,

@@ -11,7 +11,8 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._running import LongFit, phases, shows_progress, threaded, track, using_threads
+from polyfold._progress import LongFit, phase, shows_progress, track
+from polyfold._threads import threaded, using_threads
 from polyfold._typing import FloatArray, Matrix, Rows
 from polyfold._validation import check_choice, keeps_state_on_failure
 from polyfold.sources import by_blocks
@@ -95,7 +96,6 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
             )
         labels = self._encoder.transform(y)
         with using_threads(self.n_jobs):
-            phase = phases({"representation": 9.0, "classifiers": 1.0})
             with phase("representation"):
                 self.representation_ = clone(self.representation).fit(X, None)
             with phase("classifiers"):

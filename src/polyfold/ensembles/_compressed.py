@@ -21,7 +21,8 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._running import LongFit, library_threads, phases, shows_progress
+from polyfold._progress import LongFit, phase, shows_progress
+from polyfold._threads import library_threads
 from polyfold._typing import FloatArray, Matrix, RandomState, Table
 from polyfold._validation import check_real, check_rows, draw_seed, keeps_state_on_failure
 from polyfold.ensembles._student import DropoutNetwork
@@ -123,7 +124,6 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         """
         check_real("holdout", self.holdout, minimum=0, maximum=0.9)
         given, X = X, self._validate(X, reset=True)
-        phase = phases({"teacher": 0.0 if target is not None else 1.0, "student": 1.0})
         with phase("teacher"):
             answers = self._ask(given, y) if target is None else np.asarray(target)
         if not is_clusterer(self.estimator):

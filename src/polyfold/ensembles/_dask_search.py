@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._running import using_threads
+from polyfold._threads import using_threads
 from polyfold._validation import outside
 from polyfold.ensembles._module_search import Modules, ModuleSearch, SearchPlan, make_plan
 from polyfold.ensembles._recall_tuning import SearchBudget, probe_rows, tune

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, MetaEst
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._running import LongFit, shows_progress
+from polyfold._progress import LongFit, shows_progress
 from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure
 from polyfold.ensembles._dask_search import DaskSearch, SearchResult, warn_of_missing_rows
 from polyfold.ensembles._index_building import build_index, by_point, fittable_rows, modules_of

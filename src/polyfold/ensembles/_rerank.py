@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from polyfold._running import in_blocks, threaded
+from polyfold._threads import in_blocks, threaded
 
 _FAST = {"reassoc", "contract", "nsz"}
 # Queries per block; one thread computes one block.

@@ -13,7 +13,7 @@ from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.utils import check_array, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
 
-from polyfold._running import track
+from polyfold._progress import track
 from polyfold._typing import Matrix, Table
 from polyfold.ensembles._classifier import ModularClassifier
 from polyfold.ensembles._neighbors import ModularNeighbors

@@ -4,7 +4,8 @@ from typing import Literal, Self
 
 import numpy as np
 
-from polyfold._running import phases, using_threads
+from polyfold._progress import phase
+from polyfold._threads import using_threads
 from polyfold._typing import Matrix, RandomState, Rows
 from polyfold._validation import draw_seed, keeps_state_on_failure
 from polyfold.estimators._linear_autoencoder import LinearAutoencoder
@@ -120,9 +121,6 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     def _fit_rows(self, X: Matrix) -> None:
         self._check_diversity()
         self._seeds = draw_seed(self.random_state)
-        side, dimensions = min(X.shape), self.n_modules * self.n_components
-        solving = 1e7 if self.solver == "closed" else self.max_iter / 5 * side * dimensions**2
-        phase = phases({"directions": X.shape[0] * X.shape[1] * side + 10 * side**3, "modules": solving})
         with phase("directions"):
             spectrum = linear_spectrum(X, self._directions(), self._rng())
         with phase("modules"):

@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from polyfold._running import shows_progress
+from polyfold._progress import shows_progress
 from polyfold._typing import FloatArray, RandomState, Table
 from polyfold._validation import check_count, import_extra, keeps_state_on_failure
 from polyfold.estimators._modules import ModuleMixin

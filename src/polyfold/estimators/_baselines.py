@@ -85,9 +85,6 @@ class BootstrapKernelPCA(_Baseline):
         maps, offsets = bootstrap_maps(coordinates, self.n_modules, self.n_components, self._rng())
         return self._store_maps(spectrum, maps, offsets)
 
-    def _cost_of_modules(self, n: int, width: int) -> float:
-        return self.n_modules * width**2 * (n + 10 * width)
-
     def _check_incremental(self) -> bool:
         raise AttributeError("partial_fit cannot draw bootstrap samples of rows that are not kept; use fit.")
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._running import LongFit, n_threads, phases, shows_progress, using_threads
+from polyfold._progress import LongFit, phase, shows_progress
+from polyfold._threads import n_threads, using_threads
 from polyfold._validation import (
     check_count,
     check_real,
@@ -286,8 +287,6 @@ class MultilayerBootstrapNetwork(
         if checkpoint is not None:
             stored = ReplicateCheckpoints(checkpoint, settings(self, rows, sizes), seed)
         self._is_uneven = self.metric_ == "euclidean" and advise_scaling(self, rows)
-        rest = subsample.source.n_rows / rows.shape[0] - 1 if subsample is not None and transform_rest else 0.0
-        phase = phases({"network": 1.0, "output": 0.05, "other rows": rest})
         with phase("network"):
             self.encoder_ = self._fit_encoder(rows, sizes, seeds, stored)
         with phase("output"):

@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._linalg import n_distinct
-from polyfold._running import LongFit, n_threads, phases, shows_progress, threaded, track, using_threads
+from polyfold._progress import LongFit, phase, shows_progress, track
+from polyfold._threads import n_threads, threaded, using_threads
 from polyfold._validation import check_count, check_real, draw_seed, keeps_state_on_failure, outside
 from polyfold.bootstrap import check_layer, child_stream, sample_rows, stream_seed
 from polyfold.clustering import (
@@ -152,7 +153,6 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         wanted = self._wanted(n) if n > 1 else None  # a single row is refused by the network
         network = self._network(n, wanted, rng)
         with using_threads(self.n_jobs):
-            phase = phases(_costs(n, network.max_samples, chooses=wanted is None))
             with phase("network"):
                 self.network_ = network
                 subsample = network._learn(X, **options)
@@ -301,19 +301,6 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         network = MultilayerBootstrapNetwork() if self.network is None else self.network
         tags.input_tags = get_tags(network).input_tags
         return tags
-
-
-def _costs(n: int, most: int | None, *, chooses: bool) -> dict[str, float]:
-    """Return about what every phase of a fit costs, in rows of a network."""
-    learned = n if most is None else min(n, most)
-    choice = 600.0 + 0.05 * learned  # on a sample: it hardly grows with the rows
-    return {
-        "network": float(learned),
-        "number": choice if chooses else 0.0,
-        "directions": choice,
-        "k-means": 0.05 * learned,
-        "other rows": float(n - learned),
-    }
 
 
 def _read_codes(

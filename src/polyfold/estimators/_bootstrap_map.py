@@ -11,7 +11,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._linalg import distinct_rows
 from polyfold._policy import CODE_FRACTION, N_NEIGHBORS, REPLICATE_CLUSTERINGS
-from polyfold._running import LongFit, phases, shows_progress, using_threads
+from polyfold._progress import LongFit, phase, shows_progress
+from polyfold._threads import using_threads
 from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, take_feature_names
 from polyfold.estimators._bootstrap_neighbors import new_network
@@ -106,7 +107,6 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         X = in_memory(X)
         with using_threads(self.n_jobs):
             n = _num_samples(X)
-            phase = phases({"network": 1.0, "start": 0.2, "layout": 0.0 if self.layout == "spectral" else 1.0})
             with phase("network"):
                 self.network_ = self._new_network(n, rng).fit(X, **options)
             with phase("start"):

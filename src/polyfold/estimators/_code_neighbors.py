@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._policy import N_NEIGHBORS
-from polyfold._running import n_threads, using_threads
+from polyfold._threads import n_threads, using_threads
 from polyfold._validation import check_choice, check_count
 from polyfold.bootstrap import nearest_by_codes
 from polyfold.sources import by_blocks

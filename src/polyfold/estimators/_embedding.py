@@ -4,7 +4,7 @@ from typing import Self
 
 import numpy as np
 
-from polyfold._running import using_threads
+from polyfold._threads import using_threads
 from polyfold._typing import FloatArray, Matrix, RandomState, Rows
 from polyfold._validation import check_count
 from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns

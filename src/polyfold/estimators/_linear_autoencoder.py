@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from polyfold._running import LongFit, in_blocks, shows_progress, threaded, using_threads
+from polyfold._progress import LongFit, shows_progress
+from polyfold._threads import in_blocks, threaded, using_threads
 from polyfold._typing import FloatArray, Matrix, Rows
 from polyfold._validation import check_rows, keeps_state_on_failure
 from polyfold.estimators._modules import ModuleMixin

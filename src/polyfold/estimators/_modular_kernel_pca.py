@@ -137,13 +137,6 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
         self._store_fit(fit)
         return self
 
-    def _cost_of_modules(self, n: int, width: int) -> float:
-        if self.solver == "closed":
-            return super()._cost_of_modules(n, width)
-        # Most runs converge long before the last epoch.
-        dimensions = self.n_modules * self.n_components
-        return self.max_iter / 5 * width * dimensions * (n if self.solver in DATA_SOLVERS else dimensions)
-
     def _solve_like(self, source: Self) -> Self:
         if self.solver in DATA_SOLVERS:
             raise ValueError(

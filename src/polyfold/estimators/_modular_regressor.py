@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyfold._running import shows_progress
+from polyfold._progress import shows_progress
 from polyfold._typing import FloatArray, RandomState, Table
 from polyfold._validation import check_range, import_extra, keeps_state_on_failure
 from polyfold.estimators._network import NetworkEstimator

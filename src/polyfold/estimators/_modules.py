@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from polyfold._running import using_threads
+from polyfold._threads import using_threads
 from polyfold._typing import FloatArray, Rows
 from polyfold._validation import check_choice, check_count, check_real
 from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from polyfold._files import fingerprint
-from polyfold._running import LongFit
+from polyfold._progress import LongFit
 from polyfold._typing import RandomState, Table
 from polyfold._validation import check_count, check_real, check_rows, draw_seed, import_extra
 from polyfold.training import Training

@@ -10,8 +10,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
+from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._regression import residual_ratio
-from polyfold._running import LongFit, in_blocks, phases, shows_progress, using_threads
+from polyfold._threads import in_blocks, using_threads
 from polyfold._typing import FloatArray, Matrix, RandomState, Rows
 from polyfold._validation import (
     check_choice,
@@ -183,7 +184,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             rows, self.landmarks_ = rows_to_fit(X, as_kernel(self.kernel), validate, seed)
             count, alpha = self._check_parameters(rows.shape[0])
             settings = Settings(self.smoother, self.rank_cut, self.solver == "dense", seed)
-            phase = phases({"graph": 1.0, "coordinates": 2.0 * (count or 2), "scores": 0.5})
             with phase("graph"):
                 operator = self._operator(rows, seed)
                 solver = make_solver(operator, self.eigen_solver)

@@ -8,7 +8,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._running import LongFit, phases, shows_progress, using_threads
+from polyfold._progress import LongFit, phase, shows_progress
+from polyfold._threads import using_threads
 from polyfold._typing import FloatArray, Matrix, RandomState, Rows
 from polyfold._validation import check_count, check_real, check_rows, draw_seed, keeps_state_on_failure, own_rows
 from polyfold.estimators._spectral import warn_of_empty_columns
@@ -157,7 +158,6 @@ class SelectedEmbedding(_PlainSequence):
         check_real("threshold", self.threshold, minimum=0)
         count = max(3 * wanted, 10) if self.n_candidates is None else self.n_candidates
         count = check_count("n_candidates", count, minimum=wanted, hint="choose from at least n_components")
-        phase = phases({"spectrum": 1.0, "residuals": 3.0})
         with phase("spectrum"):
             self.spectrum_ = self._spectrum(X, min(count, len(X) - 1), seed)
         with phase("residuals"):

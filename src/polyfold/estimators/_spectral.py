@@ -11,7 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
-from polyfold._running import LongFit, phases, shows_progress, using_threads
+from polyfold._progress import LongFit, phase, shows_progress
+from polyfold._threads import using_threads
 from polyfold._typing import Matrix, RandomState, Rows
 from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure
 from polyfold.estimators._landmarks import landmark_error, rows_to_fit
@@ -60,7 +61,6 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
             self._seeds = _draw_seeds(self.random_state)
             rows = self._rows_to_fit(X)
             self._check_parameters()
-            phase = phases(self._costs(*rows.shape))
             with phase("spectrum"):
                 spectrum = self._build(rows)
             with phase("modules"):
@@ -111,8 +111,6 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _build(self, rows: Matrix | Source) -> Spectrum:
         kernel = as_kernel(self.kernel)
         if kernel.is_pointwise:
-            n, width = rows.shape[0], self._width(rows.shape[0])
-            phase = phases({"kernel": n * width * (rows.shape[1] + width), "eigenvalues": 10 * width**3})
             with phase("kernel"):
                 self._builder = self._new_builder().add(rows)
             with phase("eigenvalues"):
@@ -123,19 +121,6 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
         found: Any = spectrum.features
         self.residuals_, self.neighbor_recall_, self.landmark_error_ = found.residuals, found.operator.near.recall, None
         return spectrum
-
-    def _width(self, n: int) -> int:
-        """Return the number of features that stand for the kernel of n rows."""
-        return n if n <= 2 * self.rank else self.rank
-
-    def _costs(self, n: int, d: int) -> dict[str, float]:
-        """Return what the phases of a fit are expected to cost, in operations."""
-        width = self._width(n)
-        return {"spectrum": n * width * (d + width) + 10 * width**3, "modules": self._cost_of_modules(n, width)}
-
-    def _cost_of_modules(self, n: int, width: int) -> float:
-        """Return what it costs to make modules of the spectrum, in operations."""
-        return 1e7
 
     def _new_builder(self) -> SpectrumBuilder:
         return SpectrumBuilder(as_kernel(self.kernel), self.feature_map, self.rank, self.rank, self._seeds[0])

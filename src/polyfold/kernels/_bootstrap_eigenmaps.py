@@ -5,7 +5,7 @@ from typing import Literal, Self
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from polyfold._running import n_threads
+from polyfold._threads import n_threads
 from polyfold._typing import Matrix, RandomState
 from polyfold.bootstrap import check_layer, level_of, nearest_by_codes
 from polyfold.kernels._base import GraphKernel

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from polyfold._running import n_threads
+from polyfold._threads import n_threads
 from polyfold._typing import Matrix, RandomState
 from polyfold._validation import check_range, draw_seed, own_rows, sum_duplicates
 from polyfold.bootstrap import (

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from polyfold._running import track
+from polyfold._progress import track
 from polyfold.modular._problem import ModularSolution, autoencoder_terms
 
 

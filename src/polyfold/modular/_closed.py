@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._running import library_threads
+from polyfold._threads import library_threads
 from polyfold.modular._frames import frame_may_exist, projection_frame, unit_frames
 from polyfold.modular._problem import MIN_DIVERSITY, Allocation, ModularSolution, bound_of, waterfill
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._running import track
+from polyfold._progress import track
 from polyfold.modular._backfit import full_width, random_modules
 from polyfold.modular._problem import ModularSolution, autoencoder_terms
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._running import track
+from polyfold._progress import track
 from polyfold.modular._problem import ModularSolution, spectral_loss
 from polyfold.modular._sweeps import random_factors
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._linalg import eigh_descending
-from polyfold._running import track
+from polyfold._progress import track
 from polyfold._typing import Matrix
 from polyfold.spectra import linear_spectrum
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from polyfold._linalg import row_blocks
-from polyfold._running import in_blocks, n_threads
+from polyfold._threads import in_blocks, n_threads
 from polyfold._validation import import_extra
 from polyfold.neighbors._search import QUERIES, SEARCHES, Exact, Frame, without_self
 

@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
 from polyfold._linalg import block_rows, row_blocks
-from polyfold._running import in_blocks, threaded, using_threads
+from polyfold._threads import in_blocks, threaded, using_threads
 from polyfold._validation import check_choice, check_count, outside, sum_duplicates
 from polyfold.exceptions import GraphWarning
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from polyfold._progress import track
 from polyfold._regression import predict, residual_ratio
-from polyfold._running import track
 from polyfold._typing import Matrix
 from polyfold.nonredundant._sequence import bandwidth_of
 from polyfold.spectra import Spectrum

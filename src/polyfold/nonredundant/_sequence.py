@@ -40,8 +40,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyfold._progress import track
 from polyfold._regression import loo_rows
-from polyfold._running import track
 from polyfold._typing import Matrix
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import Operator, intrinsic_dimension

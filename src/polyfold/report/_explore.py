@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
 from polyfold._files import write_file
-from polyfold._running import using_threads
+from polyfold._threads import using_threads
 from polyfold._typing import RandomState, Table
 from polyfold._validation import check_count
 from polyfold.report._columns import Columns, apart, as_column, encode, named_columns

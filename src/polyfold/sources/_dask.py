@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._running import using_threads
+from polyfold._threads import using_threads
 from polyfold._typing import Matrix
 from polyfold._validation import import_extra
 from polyfold.sources._checks import as_block, check_block, float_type

@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from polyfold._running import n_threads, threaded, track
+from polyfold._progress import track
+from polyfold._threads import n_threads, threaded
 from polyfold._typing import Matrix, Table
 from polyfold._validation import import_extra
 from polyfold.sources._budget import budget, rows_within

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from polyfold._linalg import as_dense, block_rows, eigh_descending
-from polyfold._running import phases
+from polyfold._progress import phase
 from polyfold._typing import Matrix
 from polyfold.kernels import FeatureMap, GraphKernel, IdentityFeatures, Kernel, PointFeatures, fourier_features
 from polyfold.sources import Source, add_up, stack_rows, survey, trusted
@@ -48,7 +48,6 @@ def spectrum_of(
         Of the landmarks or frequencies.
     """
     if not kernel.is_pointwise:
-        phase = phases({"graph": 1.0, "eigenvectors": 1.0})
         with phase("graph"):
             operator = kernel.operator_on(X)
         with phase("eigenvectors"):

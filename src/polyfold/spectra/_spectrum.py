@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 
 from polyfold._linalg import row_blocks
-from polyfold._running import threaded, track
+from polyfold._progress import track
+from polyfold._threads import threaded
 from polyfold._typing import Matrix
 from polyfold.kernels import PointFeatures
 

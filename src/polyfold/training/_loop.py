@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from polyfold._running import track
+from polyfold._progress import track
 from polyfold.training._checkpoint import Checkpoint
 from polyfold.training._options import Training
 

@@ -8,7 +8,7 @@ from sklearn import config_context, get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from polyfold import MultilayerBootstrapNetwork
-from polyfold._running import library_threads, n_threads, threaded, using_threads
+from polyfold._threads import library_threads, n_threads, threaded, using_threads
 
 
 def blas_numbers():
@@ -56,7 +56,7 @@ def test_none_is_every_core_that_the_process_may_use(monkeypatch):
 
 
 def test_the_environment_may_ask_for_fewer(monkeypatch):
-    monkeypatch.setattr("polyfold._running._threads.cpu_count", lambda: 8)
+    monkeypatch.setattr("polyfold._threads.cpu_count", lambda: 8)
     for asked, expected in (("3", 3), ("20", 8), ("0", 8), ("", 8), ("many", 8), ("4,2", 8)):
         monkeypatch.setenv("OMP_NUM_THREADS", asked)
         assert n_threads(None) == expected
@@ -80,7 +80,7 @@ def test_none_is_one_thread_in_a_worker_of_joblib(backend):
 
 
 def test_a_loop_of_joblib_without_workers_is_no_worker(monkeypatch):
-    monkeypatch.setattr("polyfold._running._threads._available", lambda: 5)
+    monkeypatch.setattr("polyfold._threads._available", lambda: 5)
     assert Parallel(1)(delayed(n_threads)(None) for _ in range(2)) == [5, 5]
 
 
@@ -200,7 +200,7 @@ class PerThread:
 
 def test_numbers_that_belong_to_a_thread_are_restored_there(monkeypatch):
     library, seen = PerThread(), []
-    monkeypatch.setattr("polyfold._running._libraries._libraries", lambda per_thread: [library] if per_thread else [])
+    monkeypatch.setattr("polyfold._threads._libraries", lambda per_thread: [library] if per_thread else [])
     inside = threading.Barrier(2)
 
     def work():
