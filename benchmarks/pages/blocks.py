@@ -45,15 +45,15 @@ def joined(values: Iterable[float], digits: int = 1) -> str:
 
 
 def example() -> str:
-    """Tell what the first example of the README prints, and how it fares on other splits."""
+    """Describe what the first example of the README prints, and its accuracy on other splits."""
     found = results("readme")["example"]
     ours, plain, spectral = found["ours"], found["k-means"], found["spectral, old rows"]
     return (
-        f"{ours[0]:.2f} of the new digits are right, and {plain[0]:.2f} by k-means. Over {len(ours)} such splits: "
-        f"{sum(ours) / len(ours):.2f} ({min(ours):.2f} to {max(ours):.2f}) against {sum(plain) / len(plain):.2f} "
-        f"({min(plain):.2f} to {max(plain):.2f}), which is ahead on {sum(map(operator.lt, ours, plain))}; "
-        "scikit-learn's `SpectralClustering`, which cannot place new rows, "
-        f"{sum(spectral) / len(spectral):.2f} of the rows it was fitted to."
+        f"Accuracy on new digits: {ours[0]:.2f} (k-means: {plain[0]:.2f}). Over {len(ours)} random splits the mean is "
+        f"{sum(ours) / len(ours):.2f} (range {min(ours):.2f}–{max(ours):.2f}), against "
+        f"{sum(plain) / len(plain):.2f} ({min(plain):.2f}–{max(plain):.2f}) for k-means, which wins "
+        f"{sum(map(operator.lt, ours, plain))} of the {len(ours)}. scikit-learn's `SpectralClustering` reaches "
+        f"{sum(spectral) / len(spectral):.2f} on the training rows; it cannot label new ones."
     )
 
 
