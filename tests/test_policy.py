@@ -17,7 +17,6 @@ SIZES = {
         "CHECKED_CLUSTERINGS",
         "CHECKED_ROWS",
         "FARTHEST",
-        "CHUNK",
     },
     "bootstrap/_layer_checkpoint.py": {"EVERY"},
     "bootstrap/_code_search.py": {"BYTE", "LOW"},

@@ -26,8 +26,6 @@ BLOCK, EXACT_ROWS = 4096, 2**16
 CHECKED_CLUSTERINGS, CHECKED_ROWS = 20, 100
 # Distance, in typical ones, to which rows are drawn that lie farther out.
 FARTHEST = 2.0**40
-# Features summed before a sum is compared with the smallest so far.
-CHUNK = 128
 
 
 @dataclass(frozen=True)
@@ -306,14 +304,10 @@ def _fill_terms(terms, e, a, b, cosine, kind):
 
 
 @njit(cache=True, nogil=True, fastmath=REASSOCIATE)
-def _masked_sum(terms, mask, limit, kind):
-    """Sum of the selected terms; as soon as it exceeds `limit`, the sum so far."""
+def _masked_sum(terms, mask, kind):
     total = kind.dtype.type(0)
-    for start in range(0, len(terms), CHUNK):
-        for f in range(start, min(start + CHUNK, len(terms))):
-            total = kind.dtype.type(total + kind.dtype.type(terms[f] * mask[f]))
-        if total > limit:
-            break
+    for f in range(len(terms)):
+        total = kind.dtype.type(total + kind.dtype.type(terms[f] * mask[f]))
     return total
 
 
@@ -341,11 +335,11 @@ def _nearest_listed(X, points, lists, starts, entries, masks, limit, cosine, kin
             winner, best = -1, np.inf
             for c in range(counts[v] if counts[v] < limit else limit):
                 e, index = listed[v, c, 0], listed[v, c, 1]
-                cost = np.float64(_masked_sum(terms[0, e], masks[v], np.inf if cosine else best, kind))
+                cost = np.float64(_masked_sum(terms[0, e], masks[v], kind))
                 if cosine:
                     if cost <= 0:
                         continue
-                    cost = -cost / np.sqrt(np.float64(_masked_sum(terms[1, e], masks[v], np.inf, kind)))
+                    cost = -cost / np.sqrt(np.float64(_masked_sum(terms[1, e], masks[v], kind)))
                 if cost < best or (cost == best and index < winner):
                     best, winner = cost, index
             out[i, v] = winner

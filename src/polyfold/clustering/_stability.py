@@ -112,11 +112,9 @@ def select_feature_fraction(
     X = X if len(rows) == n else X[rows]
     sizes = sizes if len(rows) == n else decaying_sizes(max(1, n_distinct(X) // 2), decay, n_classes)
     first = make_first_layer(X, metric=metric, neighbors="exact", n_centers=sizes[0], reconstruction=0.0, seeds=streams)
-    # The few centres of a sample need half of the codes.
-    n_clusterings = REPLICATE_CLUSTERINGS if len(rows) == n else REPLICATE_CLUSTERINGS // 2
     replicates, scores = {}, {}
     for fraction in track(sorted(fractions.values()), "fractions of features"):
-        options = {"n_clusterings": n_clusterings, "feature_fraction": fraction, "n_jobs": n_jobs}
+        options = {"n_clusterings": REPLICATE_CLUSTERINGS, "feature_fraction": fraction, "n_jobs": n_jobs}
         pair = [fit_encoder(X, first, sizes, seeds=streams, replicate=number, **options) for number in (0, 1)]
         codes = [np.vstack([encoder.codes[level] for encoder in pair]) for level in range(len(sizes))]
         scores[fraction] = max(layer_stability(codes, sizes, n_classes, seeds=seeds).values())
