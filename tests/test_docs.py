@@ -23,7 +23,7 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 
 def documented():
     """Public classes and functions."""
-    computing = ("estimators", "ensembles", "baselines", "bootstrap", "metrics", "kernels")
+    computing = ("estimators", "ensembles", "baselines", "metrics", "kernels")
     for package in (*computing, "datasets", "report", "saving", "sources"):
         module = importlib.import_module(f"polyfold.{package}")
         for name in module.__all__:

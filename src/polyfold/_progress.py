@@ -295,7 +295,7 @@ class RichBar(Watcher):
 
 
 class TqdmBar(Watcher):
-    """A bar of tqdm (not in any extra: used if it is installed and rich is not)."""
+    """A bar of tqdm (extra ``progress``), used if rich is not installed."""
 
     def __init__(self, stream: TextIO):
         from tqdm import tqdm

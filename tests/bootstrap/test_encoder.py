@@ -1,7 +1,6 @@
 """Networks of layers and replicates, against the literal network."""
 
 import pickle
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from sklearn.datasets import make_blobs
 from sklearn.neighbors import KNeighborsTransformer
 
 from polyfold._policy import MAX_REPLICATES, REPLICATE_CLUSTERINGS
-from polyfold._progress import job
+from polyfold._progress import Watcher, watched
 from polyfold.bootstrap import fit_encoder, fit_replicates, make_first_layer
 from polyfold.bootstrap._encoder import reliability
 from tests.oracles.bootstrap import network as literal_network
@@ -74,10 +73,11 @@ def test_a_stored_network_encodes_as_before():
 
 def test_progress_names_the_layer():
     seen = []
-    watcher = SimpleNamespace(update=lambda job: seen.append(job.doing), close=lambda job: None)
-    with job("fit", [watcher]):
+    watcher = Watcher()
+    watcher.update = lambda fit: seen.append(str(fit))
+    with watched("fit", [watcher]):
         fit(data(), [40, 8])
-    assert any(text.startswith("layer 2/2") for text in seen)
+    assert any("layer 2/2" in text for text in seen)
 
 
 def test_a_graph_is_refused_if_it_has_no_meaning():
