@@ -39,8 +39,8 @@ def groups_of_sets(names: Iterable[str]) -> dict[str, list[str]]:
     """Sort sets by their part in choosing defaults."""
     names = list(names)
     return {
-        "sets on which defaults were chosen": [n for n in names if not is_held_out(n)],
         "held out": [n for n in names if is_held_out(n)],
+        "sets on which defaults were chosen": [n for n in names if not is_held_out(n)],
         "all": names,
     }
 
