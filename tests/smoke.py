@@ -51,7 +51,7 @@ def estimators() -> Iterator[Check]:
     representation = pf.ModularKernelPCA(3, 2, random_state=0)
     arguments = {
         "BootstrapClustering": {"network": small_network()},
-        "BootstrapMap": {"network": small_network()},
+        "BootstrapMap": {"network": small_network(), "layout": "spectral"},
         "BootstrapNeighborsTransformer": {"network": small_network()},
         "Compressed": {"estimator": representation},
         "ModularClassifier": {"representation": representation},
