@@ -11,6 +11,13 @@ import pytest
 from tests.catalog import Entry
 
 FOLDERS = {"browser": "browser", "papers": "slow"}  # folder of tests -> marker
+# Modules of tests that take long as a whole, mostly by compilation or by fits of hundreds of rows.
+SLOW = {
+    *("test_architecture", "test_bootstrap_clustering", "test_docs", "test_examples", "test_neighbor_graphs"),
+    *("test_onnx", "test_operator", "test_outputs", "test_recall", "test_search", "test_searches", "test_sequence"),
+    *("test_smoother", "test_streams", "test_training_rows", "test_workers", "test_classifier", "test_demo"),
+    *("test_aliasing", "test_commands", "test_saving", "test_tables"),
+}
 DASK_FIXTURES = {"processes", "workers"}
 DASK_CONTAINERS = {"dask", "frame"}
 
@@ -37,6 +44,8 @@ def marks(item):
     values = list(callspec.params.values()) if callspec else []
     if item.path.parent.name in FOLDERS:
         yield FOLDERS[item.path.parent.name]
+    if item.path.stem in SLOW:
+        yield "slow"
     if DASK_FIXTURES & set(item.fixturenames) or any(isinstance(v, str) and v in DASK_CONTAINERS for v in values):
         yield "dask"
     if any(isinstance(value, Entry) and value.needs_torch for value in values):

@@ -60,6 +60,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         if path.is_dir() and temporary.is_dir():
             shutil.rmtree(path)
+        elif path.is_file() and temporary.is_file():
+            temporary.chmod(path.stat().st_mode)
         temporary.replace(path)
     finally:
         if temporary.is_dir():

@@ -183,3 +183,26 @@ def test_version_and_help_import_nothing_heavy():
         modules = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True).stdout.split()
         assert "click" in modules
         assert not {"numpy", "pandas", "rich", "sklearn", "numba"} & set(modules)
+
+
+def test_a_part_of_an_input_folder_is_not_overwritten_through_a_link(call):
+    pd.DataFrame(np.random.RandomState(0).rand(40, 3), columns=list("abc")).to_parquet("real.parquet")
+    before = Path("real.parquet").read_bytes()
+    Path("parts").mkdir()
+    Path("parts/a.parquet").symlink_to(Path("real.parquet").resolve())
+    call("fit parts -o m.polyfold --set n_modules=2 --set n_components=2")
+    assert "would overwrite the input" in call("transform m.polyfold parts -o real.parquet", code=2)
+    assert Path("real.parquet").read_bytes() == before
+
+
+def test_a_model_is_not_written_through_a_link_to_another_kind_of_file(call):
+    Path("other.csv").write_text("a,b")
+    Path("link.polyfold").symlink_to(Path("other.csv").resolve())
+    assert "another ending" in call("fit :digits.npy -o link.polyfold", code=2)
+    assert Path("other.csv").read_text() == "a,b"
+
+
+def test_permissions_of_a_replaced_output_are_kept(call):
+    Path("z.npy").touch(mode=0o600)
+    call("transform :digits.polyfold :digits.npy -o z.npy")
+    assert Path("z.npy").stat().st_mode & 0o777 == 0o600

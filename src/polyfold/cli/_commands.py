@@ -219,10 +219,11 @@ def search_file(
             figures = {"coverage": coverage}
     distances, indices = found
     if graph:
-        pointers = np.arange(0, indices.size + 1, indices.shape[1])
+        found = indices >= 0  # with a deadline, some rows may not have been searched
+        pointers = np.append(0, np.cumsum(found.sum(axis=1)))
         shape = len(indices), opened.n_rows
-        write_graph(path, sp.csr_matrix((distances.ravel(), indices.ravel(), pointers), shape=shape))
-    elif path.suffix == ".npz":
+        write_graph(path, sp.csr_matrix((distances[found], indices[found], pointers), shape=shape))
+    elif path.suffix.lower() == ".npz":
         write_arrays(path, indices=indices, distances=distances)
     else:
         with writer(path, [f"neighbor{number}" for number in range(indices.shape[1])], len(indices)) as append:

@@ -50,8 +50,10 @@ def check_model_path(option: str, path: str, inputs: Iterable[str | None]) -> Pa
     """Return the path of a model to write, or raise."""
     if Path(path).suffix.lower() in (*SUFFIXES, *PLOTS, ".html"):
         raise ValueError(f"{option} writes a model, got the name of a data file, {path!r}; end it in .polyfold.")
-    check_path(option, Path(path), inputs)
-    return Path(path)
+    resolved = check_path(option, Path(path), inputs)
+    if resolved.suffix.lower() != Path(path).suffix.lower():
+        raise ValueError(f"{option} is a link to {str(resolved)!r}, which has another ending; name the file itself.")
+    return resolved
 
 
 def check_path(option: str, path: Path, inputs: Iterable[str | None], *, is_folder: bool = False) -> Path:
@@ -72,6 +74,9 @@ def _would_change(output: Path, given: Path) -> bool:
     if output.exists() and given.exists() and output.samefile(given):
         return True
     folder = Path(os.path.realpath(given))
+    parts = folder.rglob("*") if output.is_file() and folder.is_dir() else ()
+    if any(part.is_file() and output.samefile(part) for part in parts):
+        return True
     is_read = folder.suffix.lower() == ".zarr" or output.suffix.lower() in (*IMAGES, ".parquet")
     return folder.is_dir() and (output in folder.parents or (folder in output.parents and is_read))
 

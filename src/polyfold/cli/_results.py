@@ -29,6 +29,7 @@ SEARCHED, COMPARED = 10_000, 1_000
 # Rows whose neighbours are searched at a time.
 QUERIES = 4096
 EXTRAS = {
+    "dask": "dask",
     "faiss": "faiss",
     "map": "openTSNE",
     "pynndescent": "pynndescent",

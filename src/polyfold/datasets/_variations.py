@@ -27,7 +27,7 @@ def make_rotations(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_pixels)
-        Images in rows, for example those of :func:`load_mnist`.
+        Images in rows, such as those of MNIST.
     image_shape : tuple of int, default=None
         Height and width; None takes the images as square.
     random_state : int, RandomState or None, default=None
