@@ -96,8 +96,8 @@ def others() -> str:
                 joined([peer["nmi"], peer["acc"]]),
             ],
             [
-                "its time on two cores, in times of umap-learn's with a seed (without one, which repeats nothing: "
-                f"{full['fit / UMAP, all cores']:.2f})",
+                "fit time on two cores, relative to seeded umap-learn (relative to unseeded, multi-threaded "
+                f"umap-learn: {full['fit / UMAP, all cores']:.2f})",
                 f"{full['fit / UMAP, seeded']:.2f}",
                 "1",
             ],
