@@ -91,7 +91,8 @@ class Fit:
         return (counted[-1].done or 0, counted[-1].total) if counted else (0, None)
 
     def __str__(self) -> str:
-        return ": ".join([self.name, ", ".join(map(str, self.steps))]) if self.steps else self.name
+        # The two innermost steps fit on a line.
+        return f"{self.name}: {', '.join(map(str, self.steps[-2:]))}" if self.steps else self.name
 
     def begin(self, step: Step) -> None:
         """Enter a step."""
