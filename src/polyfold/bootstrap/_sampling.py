@@ -30,6 +30,7 @@ STREAMS = (
     "rows",
     "output",
     "readout",
+    "tree",
     "levels",
     "subsample",
 )

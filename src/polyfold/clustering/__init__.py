@@ -1,34 +1,41 @@
-"""Clusters of the similarity of a bootstrap network: spectral readout, stability, number of clusters."""
+"""Clusters of any representation: spectral coordinates of a network, trees, levels, stability."""
 
-from polyfold.clustering._levels import NumberEstimate, estimate_number
-from polyfold.clustering._spectral_readout import (
-    Membership,
-    SpectralReadout,
-    fit_membership,
-    fit_spectral_readout,
-    n_directions,
-    spectral_labels,
+from polyfold.clustering._levels import (
+    Replicate,
+    cluster_stability,
+    information,
+    select_levels,
+    stability_curve,
 )
+from polyfold.clustering._spectral_readout import Membership, SpectralReadout, fit_membership, fit_spectral_readout
 from polyfold.clustering._stability import (
     FractionChoice,
-    agreement,
+    code_replicates,
     layer_stability,
+    mean_stability,
+    n_coordinates,
     select_feature_fraction,
     select_layer,
 )
+from polyfold.clustering._tree import ClusterTree, fit_tree
 
 __all__ = [
+    "ClusterTree",
     "FractionChoice",
     "Membership",
-    "NumberEstimate",
+    "Replicate",
     "SpectralReadout",
-    "agreement",
-    "estimate_number",
+    "cluster_stability",
+    "code_replicates",
     "fit_membership",
     "fit_spectral_readout",
+    "fit_tree",
+    "information",
     "layer_stability",
-    "n_directions",
+    "mean_stability",
+    "n_coordinates",
     "select_feature_fraction",
     "select_layer",
-    "spectral_labels",
+    "select_levels",
+    "stability_curve",
 ]

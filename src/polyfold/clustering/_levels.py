@@ -1,116 +1,156 @@
-"""The number of clusters, estimated by the eigengap of the random walk on a network's neighbour graph.
+"""Levels of a tree of clusters: which numbers of clusters repeat if the tree is built again from other rows.
 
-With λ_1 ≥ λ_2 ≥ … the eigenvalues of that walk, a cluster that the walk rarely leaves gives one near 1, and what splits
-a cluster gives smaller ones [Ng2002]. The score of a number c is the gap behind its eigenvalue,
+Two *replicates*, trees built from disjoint halves of the rows, are cut at the same number of clusters, and the two
+partitions of all rows are compared:
 
-    log((1 − λ_{c+1} + ε) / (1 − λ_c + ε)) √(log₂ c),
+- *stability*: adjusted Rand index, 1 if the partitions are equal and about 0 if they agree by chance,
+- *information*: bits that one partition repeats of the other beyond chance, less the bits that it does not repeat.
 
-where 1/ε steps is the longest time that counts. Of equal gaps the finer clustering is taken, which carries more
-information. Gaps by chance differ from sample to sample, so that scores are means over samples of the rows and of the
-clusterings.
+A level is the most stable number of every doubling (2 to 3, 4 to 7, 8 to 15, …); of equal ones the largest.
+Information selects the level of the labels: stability alone prefers few clusters, and a further split pays here if more
+than half of it repeats.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.metrics import mutual_info_score
+from sklearn.metrics.cluster import expected_mutual_information
 
-from polyfold._linalg import distinct_rows
-from polyfold._policy import CLEAR_GAP, LEVEL_SAMPLES, MAX_CLUSTERS, N_NEIGHBORS, STABILITY_ROWS, WALK_STEPS
-from polyfold._threads import threaded
-from polyfold.bootstrap import child_stream, largest_pairs, nearest_by_codes, sample_rows
-
-# Rows among which samples are drawn; each sample holds this fraction of the distinct ones, at least so many.
-DRAWN, SAMPLE_FRACTION, FEWEST_ROWS = 20_000, 0.7, 16
-# Duplicates count once if there are this many distinct rows; a cluster has at least so many rows.
-MANY_DISTINCT, FEWEST_MEMBERS = 20, 8
+from polyfold.clustering._tree import ClusterTree
 
 
 @dataclass(frozen=True)
-class NumberEstimate:
-    """Estimated number of clusters.
+class Replicate:
+    """A tree from other rows or draws, and the small cluster of each row of a sample."""
 
-    Attributes
-    ----------
-    number : int
-    doubt : str
-        Why it is a guess; empty if it is clear.
-    scores : dict
-        Score of every number tried, and the fraction of the samples in which it is the highest.
-    """
-
-    number: int
-    doubt: str
-    scores: dict[int, tuple[float, float]]
+    tree: ClusterTree
+    labels: NDArray
 
 
-def estimate_number(
-    codes: Sequence[np.ndarray], sizes: Sequence[int], *, seeds: np.random.SeedSequence
-) -> NumberEstimate:
-    """Estimate the number of clusters from the codes of all layers, (V, n) each.
+def stability_curve(left: Replicate, right: Replicate) -> dict[int, float]:
+    """Return the adjusted Rand index between two replicates for every number of clusters from two on.
 
     Notes
     -----
-    O(s (m² V L + m³)) time for s samples of m rows, however many rows there are.
+    O(K²) for trees of K small clusters: a merge changes two rows or columns of the table of counts.
     """
-    rows, n_rows = _distinct(codes, child_stream(seeds, "levels"))
-    size = min(STABILITY_ROWS, max(int(SAMPLE_FRACTION * len(rows)), min(len(rows), FEWEST_ROWS)))
-    # Three numbers are compared in any case: a score has a meaning only next to another one.
-    most = max(2, min(MAX_CLUSTERS, max(3, len(rows) // FEWEST_MEMBERS), n_rows))
-
-    def gaps(sample: int) -> np.ndarray:
-        rng = np.random.default_rng(child_stream(seeds, "levels", sample))
-        drawn = np.sort(rng.choice(rows, size, replace=False))
-        halves = [rng.choice(len(layer), -(-len(layer) // 2), replace=False) for layer in codes]
-        parts = [layer[np.ix_(half, drawn)] for layer, half in zip(codes, halves, strict=True)]
-        return _smallest_gaps(parts, sizes, most + 1)
-
-    scores = _scores(np.array(list(threaded(gaps, range(LEVEL_SAMPLES)))))
-    number = max(scores, key=lambda c: scores[c][0])
-    score = scores[number][0]
-    doubt = f"its score is {score:.2f}, below {CLEAR_GAP}" if score < CLEAR_GAP else ""
-    return NumberEstimate(number, doubt, scores)
-
-
-def _scores(gaps: np.ndarray) -> dict[int, tuple[float, float]]:
-    """Scores of the numbers from 2 on, of samples in rows."""
-    steps = np.diff(np.log(gaps + 1 / WALK_STEPS), axis=1)[:, 1:]
-    numbers = range(2, steps.shape[1] + 2)
-    scores = steps * np.sqrt(np.log2(numbers))
-    highest = np.bincount(scores.argmax(axis=1), minlength=len(numbers)) / len(scores)
-    return {c: (float(s), float(h)) for c, s, h in zip(numbers, scores.mean(axis=0), highest, strict=True)}
+    table = _counts(left, right).astype(np.float64)
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    n, squares = table.sum(), (table**2).sum()
+    count_left, count_right = table.shape
+    merges_left, merges_right = _positions(left.tree), _positions(right.tree)
+    scores = {}
+    for number in range(min(table.shape), 1, -1):
+        while count_left > number:
+            kept, merged = next(merges_left)
+            squares += 2.0 * (table[kept] @ table[merged])
+            table[kept] += table[merged]
+            rows[kept], rows[merged], table[merged] = rows[kept] + rows[merged], 0.0, 0.0
+            count_left -= 1
+        while count_right > number:
+            kept, merged = next(merges_right)
+            squares += 2.0 * (table[:, kept] @ table[:, merged])
+            table[:, kept] += table[:, merged]
+            columns[kept], columns[merged], table[:, merged] = columns[kept] + columns[merged], 0.0, 0.0
+            count_right -= 1
+        scores[number] = _adjusted_rand(squares, (rows**2).sum(), (columns**2).sum(), n)
+    return dict(sorted(scores.items()))
 
 
-def _distinct(codes: Sequence[np.ndarray], seeds: np.random.SeedSequence) -> tuple[np.ndarray, int]:
-    """Rows of which samples are drawn, and the number of distinct ones."""
-    rows = sample_rows(codes[0].shape[1], DRAWN, seeds)
-    # Rows that share all codes of the first layer share those of the others.
-    duplicates = distinct_rows(codes[0][:, rows].T)
-    if duplicates is None:
-        return rows, len(rows)
-    return (rows if len(duplicates[0]) < MANY_DISTINCT else rows[duplicates[0]]), len(duplicates[0])
+def information(left: Replicate, right: Replicate, n_clusters: int) -> float:
+    """Bits that two replicates share beyond chance, less those that they do not share."""
+    cuts = left.tree.cut(n_clusters), right.tree.cut(n_clusters)
+    table = sum_by(sum_by(_counts(left, right), cuts[0]).T, cuts[1]).T
+    shared = mutual_info_score(None, None, contingency=table)
+    chance = expected_mutual_information(table, int(table.sum()))
+    entropy = (_entropy(table.sum(axis=0)) + _entropy(table.sum(axis=1))) / 2
+    return float(((shared - chance) - (entropy - shared)) / np.log(2))
 
 
-def _smallest_gaps(codes: Sequence[np.ndarray], sizes: Sequence[int], count: int) -> np.ndarray:
-    """Smallest values of 1 - λ, rising, of the walk on the neighbour graph of (V, m) codes."""
-    m = codes[0].shape[1]
-    W = _graph(codes, sizes, min(N_NEIGHBORS, max(3, m // 4), m - 1)).toarray()
-    roots = np.sqrt(W.sum(axis=1))
-    values, _ = largest_pairs(W / np.outer(roots, roots), count)
-    # Fewer rows than asked for have no further clusters.
-    return np.pad(1.0 - values[::-1], (0, count - len(values)), constant_values=1.0).clip(0.0)
+def select_levels(curve: dict[int, float], n_clusters: int | None = None) -> list[int]:
+    """Return the most stable number of every doubling, rising; `n_clusters`, if given, is one of them.
+
+    Examples
+    --------
+    >>> select_levels({2: 0.9, 3: 1.0, 4: 0.7, 5: 0.8, 6: 0.6})
+    [3, 5]
+    >>> select_levels({2: 0.9, 3: 1.0, 4: 0.7, 5: 0.8, 6: 0.6}, n_clusters=4)
+    [3, 4]
+    """
+    levels: dict[int, int] = {}
+    for number, score in curve.items():
+        doubling = number.bit_length()
+        if doubling not in levels or score >= curve[levels[doubling]]:
+            levels[doubling] = number
+    if n_clusters is not None and n_clusters > 1:
+        levels[n_clusters.bit_length()] = n_clusters
+    return sorted(levels.values())
 
 
-def _graph(codes: Sequence[np.ndarray], sizes: Sequence[int], k: int) -> Any:
-    """Graph of the k nearest rows by the codes of all layers: weight 1 to the nearest, falling by its own scale."""
-    n_clusterings, m = sum(map(len, codes)), codes[0].shape[1]
-    agreements, indices = nearest_by_codes(codes, codes, sizes, k, layers=range(len(codes)), own=True)
-    # The root of the fraction of differing codes is the Euclidean distance of the one-of-k vectors.
-    distances = np.sqrt(1.0 - agreements / n_clusterings)
-    farther = distances - distances[:, :1]
-    scale = farther.mean(axis=1, keepdims=True)
-    weights = np.exp(-farther / np.where(scale > 0, scale, 1.0))
-    W = sp.csr_array((weights.ravel(), indices.ravel(), np.arange(0, m * k + 1, k)), shape=(m, m))
-    return W + W.T - W * W.T
+def cluster_stability(tree: ClusterTree, labels: NDArray, replicates: list[Replicate]) -> NDArray:
+    """Stability of every cluster of a tree: its overlap with the most similar cluster of a replicate, mean of all.
+
+    The overlap of two clusters is the number of rows in both over the number in either (Jaccard). `labels` are the
+    small clusters, in `tree`, of the rows of the replicates.
+    """
+    own = _members(tree)
+    scores = []
+    for replicate in replicates:
+        other = _members(replicate.tree)
+        both = own @ _counts(Replicate(tree, labels), replicate) @ other.T
+        sizes = own @ np.bincount(labels, minlength=tree.n_small)
+        others = other @ np.bincount(replicate.labels, minlength=replicate.tree.n_small)
+        either = sizes[:, None] + others - both
+        scores.append((both / np.maximum(either, 1)).max(axis=1))
+    return np.mean(scores, axis=0)
+
+
+def sum_by(table: NDArray, groups: NDArray) -> NDArray:
+    """Sum the rows of a table by group."""
+    sums = np.zeros((int(groups.max()) + 1, table.shape[1]), dtype=table.dtype)
+    np.add.at(sums, groups, table)
+    return sums
+
+
+def _counts(left: Replicate, right: Replicate) -> NDArray:
+    """Rows that two small clusters share: (K, K')."""
+    shape = left.tree.n_small, right.tree.n_small
+    ones = np.ones(len(left.labels), dtype=np.int64)
+    return sp.coo_array((ones, (left.labels, right.labels)), shape=shape).toarray()
+
+
+def _positions(tree: ClusterTree) -> Iterator[tuple[int, int]]:
+    """For every merge, the small cluster that stands for the merged one, and the one that it replaces."""
+    position = np.arange(2 * tree.n_small - 1)
+    for number, (left, right) in enumerate(tree.merges):
+        position[tree.n_small + number] = position[left]
+        yield int(position[left]), int(position[right])
+
+
+def _members(tree: ClusterTree) -> NDArray:
+    """Small clusters in every cluster of the tree: (2K - 1, K)."""
+    K = tree.n_small
+    members = np.zeros((2 * K - 1, K))
+    members[:K] = np.eye(K)
+    for number, pair in enumerate(tree.merges):
+        members[K + number] = members[pair].sum(axis=0)
+    return members
+
+
+def _adjusted_rand(squares: float, rows: float, columns: float, n: float) -> float:
+    """Return the adjusted Rand index from sums of squared counts, of a table and of its two margins."""
+    pairs, both = n * (n - 1), squares - n
+    left, right = rows - n, columns - n
+    chance = left * right / pairs if pairs else 0.0
+    most = (left + right) / 2
+    # Finding nothing twice is not stability.
+    return float((both - chance) / (most - chance)) if most > chance and max(left, right) < pairs else 0.0
+
+
+def _entropy(counts: NDArray) -> float:
+    fractions = counts[counts > 0] / counts.sum()
+    return float(-(fractions * np.log(fractions)).sum())

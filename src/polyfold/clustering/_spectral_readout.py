@@ -1,22 +1,22 @@
-"""Spectral clustering of the similarity of a layer: coordinates for k-means, and membership of rows in clusters.
+"""Spectral coordinates of the similarity of a layer, and membership of rows in clusters.
 
 With S the matrix of shared centres of a layer and d its row sums, the leading eigenvectors of A = d^-1/2 S d^-1/2 are
-constant, except for the size of each row, on groups between which nothing is shared [Ng2002]. Multiplied by the roots
-of their eigenvalues they are coordinates whose inner products are A; rows scaled to norm one lie near as many points as
-there are groups, however unequal their sizes. S is never formed for many rows (see `_output`).
+constant, except for the size of each row, on groups between which nothing is shared [Ng2002]. Rows scaled to norm one
+lie near as many points as there are groups, however unequal their sizes. S is never formed for many rows (see
+`_output`).
 
-Deviation from [Ng2002]: the eigenvalues as weights, which matter in the layers far from the data.
+Deviation from [Ng2002]: eigenvectors are multiplied by powers of their eigenvalues, as in diffusion maps, so that
+eigenvectors beyond the number of groups count less.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.cluster import KMeans
 
-from polyfold._linalg import n_distinct, unit_rows
-from polyfold._policy import CLUSTERS_PER_EXTRA_DIRECTION
-from polyfold.bootstrap import DENSE_ROWS, gather, largest_pairs, scatter, shared_centers
+from polyfold._linalg import unit_rows
+from polyfold._policy import WALK_STEPS
+from polyfold.bootstrap import DENSE_ROWS, gather, largest_pairs, scatter, shared_centers, stream_seed
 
 # Columns beyond those asked for, the change of the eigenvalues, relative to the gap to one, that ends the iteration,
 # and the largest number of steps.
@@ -46,7 +46,7 @@ class SpectralReadout:
 
 
 def fit_spectral_readout(
-    codes: np.ndarray, n_centers: int, n_components: int, *, seed: int, n_jobs: int = 1
+    codes: np.ndarray, n_centers: int, n_components: int, *, seeds: np.random.SeedSequence, n_jobs: int = 1
 ) -> SpectralReadout:
     """Leading eigenvectors of the normalised similarity of (V, n) codes.
 
@@ -65,27 +65,13 @@ def fit_spectral_readout(
         S = shared_centers(codes, codes) / n_clusterings
         values, vectors = largest_pairs(S / (roots * roots.T), n_components)
     else:
-        values, vectors = _leading(lambda Q: multiply(Q / roots) / roots, n, n_components, seed)
+        values, vectors = _leading(lambda Q: multiply(Q / roots) / roots, n, n_components, stream_seed(seeds))
     values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
     values = np.clip(values, 0.0, 1.0)
     usable = values > n * np.finfo(np.float64).eps
-    weights = np.where(usable, 1.0 / np.sqrt(np.where(usable, values, 1.0)), 0.0)
+    # Codes of a row times these give λ times the eigenvectors; every further step multiplies by λ.
+    weights = np.where(usable, values ** (WALK_STEPS - 1), 0.0)
     return SpectralReadout(scatter(codes, vectors * weights / roots, n_centers, n_jobs), values, n_centers)
-
-
-def n_directions(n_clusters: int) -> int:
-    """Count the eigenvectors in which clusters are looked for."""
-    return n_clusters + n_clusters // CLUSTERS_PER_EXTRA_DIRECTION
-
-
-def spectral_labels(codes: np.ndarray, n_centers: int, n_clusters: int, *, seed: int, n_init: int) -> np.ndarray:
-    """Cluster the rows of (V, n) codes by their spectral coordinates: (n,)."""
-    # k-means cannot find more clusters than there are distinct rows, and would warn at every run.
-    distinct = n_distinct(codes.T)
-    if distinct == 1:
-        return np.zeros(codes.shape[1], dtype=np.int32)
-    Z = fit_spectral_readout(codes, n_centers, n_directions(n_clusters), seed=seed).transform(codes)
-    return KMeans(min(n_clusters, distinct), n_init=n_init, random_state=seed % 2**32).fit_predict(Z)
 
 
 def _leading(
@@ -127,9 +113,9 @@ class Membership:
         """Mean similarity of (V, n) codes with the clusters of given numbers: (n,)."""
         return np.take_along_axis(gather(codes, self.weights, self.n_centers), labels[:, None], axis=1)[:, 0]
 
-    def without_noise(self, codes: np.ndarray, labels: np.ndarray, fraction: float) -> np.ndarray:
-        """Labels, -1 if the similarity is below `fraction` of what is usual in the cluster."""
-        return np.where(self.similarity(codes, labels) < fraction * self.usual[labels], -1, labels)
+    def is_noise(self, codes: np.ndarray, labels: np.ndarray, fraction: float) -> np.ndarray:
+        """Whether the similarity is below `fraction` of what is usual in the cluster: (n,)."""
+        return self.similarity(codes, labels) < fraction * self.usual[labels]
 
 
 def fit_membership(codes: np.ndarray, n_centers: int, labels: np.ndarray, n_clusters: int) -> Membership:

@@ -1,9 +1,9 @@
-"""Stability: how well clusterings of independent replicates agree, without labels.
+"""Which layer of a network, and which fraction of the features, gives clusters that repeat.
 
-The score of a layer, or of a fraction of features, is the adjusted Rand index between the clusterings that two halves
-of the replicates find in the same rows. Of equally stable layers the one farthest from the data is taken: every layer
-removes some of the variation within groups. Of equally stable fractions of features the smallest: its clusterings
-differ most.
+The two halves of a network's replicates are independent. Each half builds a tree of clusters of the same rows, and the
+stability of a layer is the adjusted Rand index between the two trees, cut at the number of clusters; if that number is
+not given, the mean over the levels. Of equally stable layers the one farthest from the data is selected: every layer
+removes some of the variation within groups.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.metrics import adjusted_rand_score
 
 from polyfold._linalg import n_distinct
 from polyfold._policy import (
@@ -21,8 +19,10 @@ from polyfold._policy import (
     FEATURE_FRACTIONS,
     REPLICATE_CLUSTERINGS,
     ROWS_PER_CLUSTER,
+    ROWS_PER_COORDINATE,
     SAME_STABILITY,
     STABILITY_ROWS,
+    TREE_COORDINATES,
 )
 from polyfold._progress import track
 from polyfold._threads import threaded
@@ -34,12 +34,10 @@ from polyfold.bootstrap import (
     make_first_layer,
     n_selected,
     sample_rows,
-    stream_seed,
 )
-from polyfold.clustering._spectral_readout import spectral_labels
-
-# Runs of k-means on a few hundred rows: the replicates should differ, not the local minima.
-RUNS = 5
+from polyfold.clustering._levels import Replicate, select_levels, stability_curve
+from polyfold.clustering._spectral_readout import fit_spectral_readout
+from polyfold.clustering._tree import fit_tree
 
 
 @dataclass(frozen=True)
@@ -60,8 +58,33 @@ class FractionChoice:
     replicates: list[Encoder] = field(default_factory=list)
 
 
+def n_coordinates(n_rows: int, n_clusters: int | None) -> int:
+    """Count the coordinates in which clusters are looked for: one per cluster, if their number is known."""
+    if n_clusters is not None:
+        return max(2, min(n_clusters, n_rows))
+    return max(2, min(TREE_COORDINATES, n_rows // ROWS_PER_COORDINATE))
+
+
+def code_replicates(
+    codes: np.ndarray, n_centers: int, n_clusters: int | None, *, seeds: np.random.SeedSequence
+) -> tuple[Replicate, Replicate]:
+    """Build a tree from each half of the (V, n) codes of a layer; the halves must be independent."""
+    middle = len(codes) // 2
+
+    def replicate(half: slice) -> Replicate:
+        part = codes[half]
+        seed = child_stream(seeds, "readout")
+        readout = fit_spectral_readout(part, n_centers, n_coordinates(part.shape[1], n_clusters), seeds=seed)
+        Z = readout.transform(part)
+        tree = fit_tree(Z, n_clusters, seeds=child_stream(seeds, "tree"))
+        return Replicate(tree, tree.assign(Z))
+
+    left, right = threaded(replicate, [slice(middle), slice(middle, 2 * middle)])
+    return left, right
+
+
 def layer_stability(
-    codes: Sequence[np.ndarray], sizes: Sequence[int], n_clusters: int, *, seeds: np.random.SeedSequence
+    codes: Sequence[np.ndarray], sizes: Sequence[int], n_clusters: int | None, *, seeds: np.random.SeedSequence
 ) -> dict[int, float]:
     """Stability of every layer that has enough centres.
 
@@ -70,22 +93,25 @@ def layer_stability(
     codes : list of (V, n)
         Codes of all layers, replicate after replicate; the two halves must be independent.
     sizes : list of int
-    n_clusters : int
+    n_clusters : int or None
     seeds : SeedSequence
-        Of the sample of rows, if there are many, and of k-means.
+        Of the sample of rows, if there are many, and of the trees.
     """
-    rows = sample_rows(codes[0].shape[1], _n_rows(n_clusters), child_stream(seeds, "rows"))
-    seed = stream_seed(child_stream(seeds, "readout"))
-    layers = [0, *(level for level in range(1, len(sizes)) if sizes[level] >= CENTERS_PER_CLASS * n_clusters)]
+    rows = sample_rows(codes[0].shape[1], sample_size(n_clusters), child_stream(seeds, "rows"))
+    fewest = CENTERS_PER_CLASS * (n_clusters or 2)
+    layers = [0, *(level for level in range(1, len(sizes)) if sizes[level] >= fewest)]
+    scores = {}
+    for level in track(layers, "layers"):
+        curve = stability_curve(*code_replicates(codes[level][:, rows], sizes[level], n_clusters, seeds=seeds))
+        scores[level] = mean_stability(curve, n_clusters)
+    return scores
 
-    def labels(task: tuple[int, int]) -> np.ndarray:
-        level, half = task
-        middle = len(codes[level]) // 2
-        part = codes[level][middle:] if half else codes[level][:middle]
-        return spectral_labels(part[:, rows], sizes[level], n_clusters, seed=seed, n_init=RUNS)
 
-    found = list(threaded(labels, [(level, half) for level in layers for half in (0, 1)]))
-    return {level: agreement(*found[2 * i : 2 * i + 2]) for i, level in enumerate(layers)}
+def mean_stability(curve: dict[int, float], n_clusters: int | None) -> float:
+    """Stability at the number of clusters, or the mean over the levels."""
+    if n_clusters is not None:
+        return curve.get(n_clusters, 0.0)
+    return float(np.mean([curve[level] for level in select_levels(curve)])) if curve else 0.0
 
 
 def select_layer(scores: dict[int, float]) -> int:
@@ -95,7 +121,15 @@ def select_layer(scores: dict[int, float]) -> int:
 
 
 def select_feature_fraction(
-    X: Any, *, metric: str, n_classes: int, decay: float, sizes: list[int], seeds: np.random.SeedSequence, n_jobs: int
+    X: Any,
+    *,
+    metric: str,
+    n_classes: int,
+    n_clusters: int | None,
+    decay: float,
+    sizes: list[int],
+    seeds: np.random.SeedSequence,
+    n_jobs: int,
 ) -> FractionChoice:
     """Select the fraction of the features that a clustering sees, by the stability of two replicates on a sample.
 
@@ -104,7 +138,7 @@ def select_feature_fraction(
     n, d = X.shape
     # One feature alone cannot separate groups that differ in two.
     fractions = {n_selected(fraction, d): fraction for fraction in FEATURE_FRACTIONS if n_selected(fraction, d) > 1}
-    rows = sample_rows(n, _n_rows(n_classes), child_stream(seeds, "pilot"))
+    rows = sample_rows(n, sample_size(n_clusters), child_stream(seeds, "pilot"))
     if len(fractions) < 2 or len(rows) < 2 * ROWS_PER_CLUSTER:
         return FractionChoice(CODE_FRACTION if n_selected(CODE_FRACTION, d) > 1 else 1.0)
     # A sample has a stream of its own; replicates of all rows are the ones that the fit continues with.
@@ -117,19 +151,13 @@ def select_feature_fraction(
         options = {"n_clusterings": REPLICATE_CLUSTERINGS, "feature_fraction": fraction, "n_jobs": n_jobs}
         pair = [fit_encoder(X, first, sizes, seeds=streams, replicate=number, **options) for number in (0, 1)]
         codes = [np.vstack([encoder.codes[level] for encoder in pair]) for level in range(len(sizes))]
-        scores[fraction] = max(layer_stability(codes, sizes, n_classes, seeds=seeds).values())
+        scores[fraction] = max(layer_stability(codes, sizes, n_clusters, seeds=seeds).values())
         replicates[fraction] = pair
-    best = max(scores.values())
-    fraction = min(f for f, score in scores.items() if score >= best - SAME_STABILITY)
+    # Of equal ones the smallest: its clusterings differ most.
+    fraction = max(scores, key=lambda f: (scores[f], -f))
     return FractionChoice(fraction, scores, replicates[fraction] if len(rows) == n else [])
 
 
-def agreement(left: ArrayLike, right: ArrayLike) -> float:
-    """Return the adjusted Rand index, zero if all rows are one cluster: finding nothing twice is not stability."""
-    if len(np.unique(left)) < 2 or len(np.unique(right)) < 2:
-        return 0.0
-    return float(adjusted_rand_score(left, right))
-
-
-def _n_rows(n_clusters: int) -> int:
-    return max(STABILITY_ROWS, ROWS_PER_CLUSTER * n_clusters)
+def sample_size(n_clusters: int | None) -> int:
+    """Rows on which layers and fractions are compared."""
+    return max(STABILITY_ROWS, ROWS_PER_CLUSTER * (n_clusters or 0))

@@ -7,6 +7,7 @@ from polyfold.estimators._bootstrap_clustering import BootstrapClustering
 from polyfold.estimators._bootstrap_map import BootstrapMap
 from polyfold.estimators._bootstrap_neighbors import BootstrapNeighborsTransformer
 from polyfold.estimators._embedding import KernelEmbedding
+from polyfold.estimators._kernel_clustering import KernelClustering
 from polyfold.estimators._modular_kernel_pca import ModularKernelPCA
 from polyfold.estimators._modular_regressor import ModularRegressor
 from polyfold.estimators._nonredundant import NonRedundantEmbedding
@@ -15,6 +16,7 @@ __all__ = [
     "BootstrapClustering",
     "BootstrapMap",
     "BootstrapNeighborsTransformer",
+    "KernelClustering",
     "KernelEmbedding",
     "ModularAutoencoder",
     "ModularAutoencoderNetwork",

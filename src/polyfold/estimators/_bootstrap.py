@@ -210,7 +210,7 @@ class MultilayerBootstrapNetwork(
             of the same fit, they are read instead of computed, and the result is the same as without the interruption.
         """
         with using_threads(self.n_jobs):
-            self._learn(X, checkpoint=checkpoint, transform_rest=True)
+            self._learn(X, n_clusters=self.n_classes, checkpoint=checkpoint, transform_rest=True)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
@@ -274,9 +274,17 @@ class MultilayerBootstrapNetwork(
 
     @shows_progress
     def _learn(
-        self, X: Any, *, checkpoint: str | os.PathLike[str] | None = None, transform_rest: bool = False
+        self,
+        X: Any,
+        *,
+        n_clusters: int | None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        transform_rest: bool = False,
     ) -> Subsample | None:
-        """Fit to all rows, or to a sample, which is returned; transform the rest of the rows if asked for."""
+        """Fit to all rows, or to a sample, which is returned; transform the rest of the rows if asked for.
+
+        `n_clusters` is the number at which clusters are compared, if parameters are selected.
+        """
         self._check_parameters()
         seed = seed_of(self, checkpoint)
         seeds = np.random.SeedSequence(seed)
@@ -288,7 +296,7 @@ class MultilayerBootstrapNetwork(
             stored = ReplicateCheckpoints(checkpoint, settings(self, rows, sizes), seed)
         self._is_uneven = self.metric_ == "euclidean" and advise_scaling(self, rows)
         with phase("network"):
-            self.encoder_ = self._fit_encoder(rows, sizes, seeds, stored)
+            self.encoder_ = self._fit_encoder(rows, sizes, n_clusters, seeds, stored)
         with phase("output"):
             self._finish(seed, output_dtype(rows, X))
         with phase("other rows"):
@@ -297,10 +305,12 @@ class MultilayerBootstrapNetwork(
                 (self.embedding_,) = subsample.transform_rest(reader, (self.embedding_,))
         return subsample
 
-    def _fit_encoder(self, X: Any, sizes: list[int], seeds: np.random.SeedSequence, stored: Any) -> Encoder:
+    def _fit_encoder(
+        self, X: Any, sizes: list[int], n_clusters: int | None, seeds: np.random.SeedSequence, stored: Any
+    ) -> Encoder:
         jobs, shared = n_threads(), {"reconstruction": self.reconstruction, "seeds": seeds}
         first = make_first_layer(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], **shared)
-        choice = self._select_fraction(X, sizes, seeds, jobs)
+        choice = self._select_fraction(X, sizes, n_clusters, seeds, jobs)
         self.feature_fraction_, self.feature_fraction_scores_ = choice.fraction, choice.scores
         rows = first.prepare(X, n_jobs=jobs, checkpoint=stored(None))
         options = {"feature_fraction": choice.fraction, "n_jobs": jobs} | shared
@@ -316,12 +326,15 @@ class MultilayerBootstrapNetwork(
         self.reliability_ = self.reliability_error_ = np.nan
         return fit_encoder(rows, first, sizes, n_clusterings=self.n_clusterings, checkpoint=stored(None), **options)
 
-    def _select_fraction(self, X: Any, sizes: list[int], seeds: np.random.SeedSequence, jobs: int) -> FractionChoice:
+    def _select_fraction(
+        self, X: Any, sizes: list[int], n_clusters: int | None, seeds: np.random.SeedSequence, jobs: int
+    ) -> FractionChoice:
         if not is_auto(self.feature_fraction):
             return FractionChoice(float(self.feature_fraction))
         if self.metric_ == "precomputed":
             return FractionChoice(1.0)
         options = {"metric": self.metric_, "n_classes": self.n_classes, "decay": self.decay, "sizes": sizes}
+        options["n_clusters"] = n_clusters
         return select_feature_fraction(X, seeds=seeds, n_jobs=jobs, **options)
 
     def _finish(self, seed: int, dtype: Any) -> Self:

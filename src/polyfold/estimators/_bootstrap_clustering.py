@@ -1,56 +1,47 @@
 """Clustering on the similarity of a multilayer bootstrap network [Zhang2016, app. E]."""
 
-import warnings
-from collections.abc import Callable
-from functools import partial
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.cluster import KMeans
-from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.base import clone
+from sklearn.utils import get_tags
 
-from polyfold._linalg import n_distinct
-from polyfold._progress import LongFit, phase, shows_progress, track
-from polyfold._threads import n_threads, threaded, using_threads
-from polyfold._validation import check_count, check_real, draw_seed, keeps_state_on_failure, outside
+from polyfold._policy import LEVEL_ROWS, REPLICATE_CLUSTERINGS
+from polyfold._progress import phase
+from polyfold._threads import n_threads
+from polyfold._validation import check_count, check_real
 from polyfold.bootstrap import check_layer, child_stream, sample_rows, stream_seed
 from polyfold.clustering import (
+    ClusterTree,
     Membership,
+    Replicate,
     SpectralReadout,
-    estimate_number,
+    code_replicates,
     fit_membership,
     fit_spectral_readout,
     layer_stability,
-    n_directions,
+    n_coordinates,
     select_layer,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network, take_feature_names
 from polyfold.estimators._bootstrap_rows import RowReader
-from polyfold.exceptions import DegenerateDataWarning, GuessWarning
-from polyfold.sources import Source, as_source, by_blocks, is_stream
-
-# Rows on which k-means starts; the best run continues with all rows.
-START_ROWS = 5000
+from polyfold.estimators._tree_clustering import TreeClusterer
 
 
-class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
-    r"""Find clusters of any shape by spectral clustering of a bootstrap network's similarity.
+class BootstrapClustering(TreeClusterer):
+    r"""Find nested clusters of any shape in the similarity of a bootstrap network.
 
-    The leading eigenvectors z of the normalised similarity of a layer, as rows of norm one, lie near one point for each
-    cluster, and k-means minimises
-
-    .. math:: \sum_i \min_j \| z(x_i) - m_j \|^2
-
-    over the means m. The layer is selected without labels by its stability, and the number of clusters, if it is not
-    given, by the eigengap of the random walk on the network's neighbour graph.
+    The leading eigenvectors of the normalised similarity of a layer, as rows of unit length, lie near one point for
+    each cluster. They are grouped into many small clusters, and these merge two by two into a tree. Cutting the tree
+    gives any number of clusters. The layer is selected without labels by its stability.
 
     Parameters
     ----------
-    n_clusters : int or "auto", default="auto"
-        "auto" takes the number up to 60 with the highest score (`n_clusters_scores_`), and warns if it is a guess.
+    n_clusters : int or None, default=None
+        Where the tree is cut. None (or "auto") takes the level that repeats most information; look at `levels_` and
+        `level_scores_`, and use `labels_at` for another number.
     network : MultilayerBootstrapNetwork, optional
         The network to fit, with its own parameters. By default one whose parameters are selected from the data.
     layer : int or "auto", default="auto"
@@ -60,11 +51,10 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
     noise : float, default=0
         Points whose mean similarity with their cluster is below this fraction of the median there are labelled -1.
         0 labels none; 0.7 finds points scattered between blobs.
-    n_init : int, default=50
-        Runs of k-means, of which the one with the smallest objective is kept. With more than 5,000 rows they run on a
-        sample, and the best one continues with all rows.
+    n_init : int, default=1
+        Runs of k-means for the small clusters, of which the one with the smallest objective is kept.
     random_state : int, RandomState or None, default=None
-        Seed of k-means, and of a network that has none of its own.
+        Seed of the tree, and of a network that has none of its own.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
@@ -74,22 +64,26 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
+        Clusters are numbered by size, the largest first.
     n_clusters_ : int
-        Clusters found: fewer than asked for if there are fewer distinct points.
-    n_clusters_scores_ : dict
-        For every number tried, its score and the fraction of forty samples of the points in which it is the highest;
-        empty if the number was given. The score is the eigengap of the random walk between neighbours, on a logarithmic
-        scale, times the root of log₂ of the number.
+        Number of clusters in `labels_`: fewer than asked for if there are fewer distinct points.
+    levels_ : list of ndarray of shape (n_samples,)
+        Nested labels, at most nine levels from coarse to fine: the most stable number of clusters in every doubling.
+    level_scores_ : dict
+        For the number of clusters of every level, its stability: the adjusted Rand index between the clusters that are
+        found in two halves of the points.
+    level_information_ : dict
+        For every level, the bits that the two halves share beyond chance, less those that they do not share.
+    tree_ : structured array
+        All clusters of the tree: `parent`, `child`, `size` and `stability` (overlap with the most similar cluster that
+        is found in half of the points, 1 if it is the same). The first clusters are the small ones.
     layer_ : int
         The layer whose similarity is clustered.
     layer_scores_ : dict
-        Stability of every layer: adjusted Rand index between two halves of the replicates; empty if the layer was
-        given.
+        Stability of every layer; empty if the layer was given.
     network_ : MultilayerBootstrapNetwork
     embedding_model_ : SpectralReadout
-    kmeans_ : KMeans
-    inertia_ : float
-        Objective of k-means on the rows that the network learned from.
+    cluster_tree_ : ClusterTree
     n_features_in_ : int
 
     References
@@ -106,16 +100,18 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
     4
     >>> clustering.predict(X[:3]).shape
     (3,)
+    >>> len(set(clustering.labels_at(2)))
+    2
     """
 
     def __init__(
         self,
-        n_clusters: Any = "auto",
+        n_clusters: Any = None,
         *,
         network: Any = None,
         layer: Any = "auto",
         noise: float = 0.0,
-        n_init: int = 50,
+        n_init: int = 1,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -129,172 +125,103 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @keeps_state_on_failure
-    @shows_progress
-    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
-        """Fit the network and cluster its similarity.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
-            A stream is any container of :func:`polyfold.sources.as_source`: files, blocks, Dask. If there are more
-            rows than the network's `max_samples`, a sample is clustered, and the others are predicted.
-        y : ignored
-        **options : dict
-            Passed on to the network's ``fit``, such as ``checkpoint``.
-        """
-        rng = check_random_state(self.random_state)
-        check_count("n_init", self.n_init)
+    def _fit_coordinates(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any) -> NDArray:
         check_real("noise", self.noise, minimum=0, maximum=1)
         check_layer(self.layer)
-        if is_stream(X) and not isinstance(X, np.memmap):
-            X = as_source(X)  # once: counting the rows may take a pass
-        n = X.n_rows if isinstance(X, Source) else _num_samples(X)
-        wanted = self._wanted(n) if n > 1 else None  # a single row is refused by the network
-        network = self._network(n, wanted, rng)
-        with using_threads(self.n_jobs):
-            with phase("network"):
-                self.network_ = network
-                subsample = network._learn(X, **options)
-            n = len(network.embedding_)
-            seeds = np.random.SeedSequence(draw_seed(rng))
-            self.n_clusters_scores_: dict[int, tuple[float, float]] = {}
-            with phase("number"):
-                self.n_clusters_ = wanted or self._estimate_number(seeds)
-            with phase("directions"):
-                self.layer_ = self._select_layer(seeds)
-                codes, size = network.encoder_.codes[self.layer_], network.layer_sizes_[self.layer_]
-                self.embedding_model_ = fit_spectral_readout(
-                    codes,
-                    size,
-                    min(n_directions(self.n_clusters_), n),
-                    seed=stream_seed(child_stream(seeds, "readout")),
-                    n_jobs=n_threads(),
-                )
-                Z = self.embedding_model_.transform(codes, n_jobs=n_threads())
-                self.embedding_ = Z.astype(self.network_.embedding_.dtype, copy=False)
-            with phase("k-means"):
-                self._cluster(codes, size, rng)
-            with phase("other rows"):
-                if subsample is not None:
-                    reader = RowReader(network.encoder_, self.layer_, self._read())
-                    known = self.embedding_, self.labels_
-                    self.embedding_, self.labels_ = subsample.transform_rest(reader, known)
-        take_feature_names(self, self.network_)
-        return self
+        check_count("n_init", self.n_init)
+        self.network_ = network = self._network(wanted, seeds)
+        with phase("network"):
+            self._subsample = network._learn(X, n_clusters=wanted, **options)
+        take_feature_names(self, network)
+        encoder = network.encoder_
+        with phase("layer"):
+            self.layer_ = self._select_layer(wanted, seeds)
+        codes = encoder.codes[self.layer_]
+        count = n_coordinates(codes.shape[1], wanted)
+        self.embedding_model_ = fit_spectral_readout(
+            codes, encoder.sizes[self.layer_], count, seeds=child_stream(seeds, "readout"), n_jobs=n_threads()
+        )
+        self._dtype = network.embedding_.dtype
+        return self._read(codes)
 
-    @by_blocks
-    def predict(self, X: Any) -> NDArray:
-        """Cluster of every point, -1 for noise: (n_samples,)."""
-        check_is_fitted(self)
-        with using_threads(self.n_jobs):
-            return self._read()(self._codes(X))[1]
+    def _coordinates(self, X: Any) -> NDArray:
+        return self._read(self._codes(X))
 
-    @by_blocks
-    def transform(self, X: Any) -> NDArray:
-        """Coordinates of points on which k-means works, (n_samples, n_coordinates)."""
-        check_is_fitted(self)
-        with using_threads(self.n_jobs):
-            return self._read()(self._codes(X))[0]
+    def _read(self, codes: NDArray) -> NDArray:
+        return self.embedding_model_.transform(codes, n_jobs=n_threads()).astype(self._dtype, copy=False)
 
-    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray:
-        """Fit, and return the coordinates of the training points."""
-        return self.fit(X, y, **options).embedding_.copy()
+    def _leaves(self, X: Any) -> tuple[NDArray, NDArray]:
+        return self._read_all()(self._codes(X))[1:]
 
-    def _wanted(self, n_rows: int) -> int | None:
-        """Return the number of clusters asked for, None if it is to be estimated."""
-        if isinstance(self.n_clusters, str):
-            if self.n_clusters != "auto":
-                raise ValueError(f"n_clusters must be an integer >= 1 or 'auto', got {self.n_clusters!r}.")
-            return None
-        count = check_count("n_clusters", self.n_clusters, hint="or pass 'auto'")
-        if count > n_rows:
-            raise ValueError(
-                f"n_clusters must be <= n_samples={n_rows}, got {count}; lower it, or pass more samples or 'auto'."
-            )
-        return count
+    def _half_model(self) -> TreeClusterer:
+        fitted = self.network_
+        network = clone(fitted).set_params(
+            metric=fitted.metric_,
+            feature_fraction=fitted.feature_fraction_,
+            n_clusterings=min(fitted.n_clusterings_, REPLICATE_CLUSTERINGS),
+            first_layer=fitted.layer_sizes_[0] / fitted.encoder_.codes[0].shape[1],
+            neighbors="auto",
+            max_samples=None,
+            random_state=None,
+        )
+        # Half of the rows have a layer less.
+        is_last = self.layer_ == len(fitted.layer_sizes_) - 1
+        return clone(self).set_params(network=network, layer=-1 if is_last else self.layer_)
 
-    def _network(self, n_rows: int, wanted: int | None, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
+    def _sample(self, seeds: np.random.SeedSequence) -> tuple[Any, NDArray]:
+        X = self.network_.encoder_.first.X
+        numbers = sample_rows(X.shape[0], LEVEL_ROWS, seeds)
+        return X[numbers], numbers
+
+    def _replicates(self, wanted: int | None, seeds: np.random.SeedSequence) -> tuple[Replicate, Replicate, NDArray]:
+        if self.network_.metric_ != "precomputed":
+            return super()._replicates(wanted, seeds)
+        # Half of the rows of a neighbour graph have lost their neighbours: compare halves of the clusterings.
+        codes, size = self.network_.encoder_.codes[self.layer_], self.network_.layer_sizes_[self.layer_]
+        return *code_replicates(codes, size, wanted, seeds=seeds), self.leaves_
+
+    def _transform_rest(self) -> None:
+        encoder = self.network_.encoder_
+        codes, size = encoder.codes[self.layer_], encoder.sizes[self.layer_]
+        self.membership_: Membership | None = None
+        labels = self.cluster_tree_.cut(self.n_clusters_)[self.leaves_]
+        if self.noise:
+            self.membership_ = fit_membership(codes, size, labels, self.n_clusters_)
+        read = self._read_all()
+        self._noise_rows = read.noise(codes, self.leaves_)
+        if self._subsample is not None:
+            known = self.embedding_, self.leaves_, self._noise_rows
+            reader = RowReader(encoder, self.layer_, read)
+            self.embedding_, self.leaves_, self._noise_rows = self._subsample.transform_rest(reader, known)
+        del self._subsample
+
+    @property
+    def _is_noise(self) -> NDArray:
+        return self._noise_rows
+
+    def _network(self, wanted: int | None, seeds: np.random.SeedSequence) -> MultilayerBootstrapNetwork:
+        rng = np.random.RandomState(stream_seed(child_stream(seeds, "sampling")))
         if self.network is not None:
             return clone_network(self.network, rng)
         # If the number is not known, layers of all widths are needed.
-        classes = min(wanted or 2, max(1, n_rows // 2))
-        options = {"random_state": draw_seed(rng), "n_jobs": self.n_jobs}
-        return MultilayerBootstrapNetwork(max(1, min(classes, n_rows - 1)), n_classes=classes, **options)
+        return MultilayerBootstrapNetwork(2, n_classes=wanted or 2, random_state=rng, n_jobs=self.n_jobs)
 
-    def _estimate_number(self, seeds: np.random.SeedSequence) -> int:
-        encoder = self.network_.encoder_
-        if not self.network_.explained_variance_.any():
-            return 1
-        estimate = estimate_number(encoder.codes, encoder.sizes, seeds=seeds)
-        self.n_clusters_scores_ = estimate.scores
-        doubt = estimate.doubt or (
-            "a few columns of X hold nearly all of its variance" if self.network_._is_uneven else ""
-        )
-        if doubt:
-            warnings.warn(
-                f"n_clusters='auto' found {estimate.number} clusters, but this is a guess: {doubt}; look at "
-                "n_clusters_scores_, or pass the number that you need.",
-                GuessWarning,
-                stacklevel=outside(),
-            )
-        return estimate.number
-
-    def _select_layer(self, seeds: np.random.SeedSequence) -> int:
+    def _select_layer(self, wanted: int | None, seeds: np.random.SeedSequence) -> int:
         encoder = self.network_.encoder_
         self.layer_scores_: dict[int, float] = {}
         if self.layer != "auto":
             return self.network_._level(self.layer)
-        if encoder.n_replicates < 2 or self.n_clusters_ < 2:
+        if encoder.n_replicates < 2 or wanted == 1:
             return len(encoder.sizes) - 1
-        self.layer_scores_ = layer_stability(encoder.codes, encoder.sizes, self.n_clusters_, seeds=seeds)
+        self.layer_scores_ = layer_stability(encoder.codes, encoder.sizes, wanted, seeds=seeds)
         return select_layer(self.layer_scores_)
-
-    def _cluster(self, codes: NDArray, size: int, rng: np.random.RandomState) -> None:
-        """Cluster the coordinates, and label noise."""
-        self.kmeans_ = self._best_means(self.embedding_, rng)
-        self.n_clusters_ = self.kmeans_.n_clusters
-        # Not the labels of k-means itself: if means coincide, `predict` would number clusters differently.
-        self.labels_, self.inertia_ = self.kmeans_.predict(self.embedding_), self.kmeans_.inertia_
-        self.membership_: Membership | None = None
-        if self.noise:
-            self.membership_ = fit_membership(codes, size, self.labels_, self.n_clusters_)
-            self.labels_ = self.membership_.without_noise(codes, self.labels_, self.noise)
 
     def _codes(self, X: Any) -> NDArray:
         return self.network_._encode(self.network_._validate(X, reset=False), self.layer_)
 
-    def _read(self) -> Callable[[NDArray], tuple[NDArray, NDArray]]:
-        """Return a function from codes to coordinates and labels, which holds no more than it needs."""
-        return partial(
-            _read_codes, self.embedding_model_, self.kmeans_, self.membership_, self.noise, self.embedding_.dtype
-        )
-
-    def _best_means(self, Z: NDArray, rng: np.random.RandomState) -> KMeans:
-        """Best of `n_init` runs, with one thread each: more would change the last digits of sums."""
-        rows = sample_rows(len(Z), START_ROWS, np.random.SeedSequence(draw_seed(rng)))
-        count = min(self.n_clusters_, n_distinct(Z[rows]))
-        if count < self.n_clusters_:
-            warnings.warn(
-                f"n_clusters is {self.n_clusters_}, but X has only {count} distinct points by their codes, so only "
-                f"{count} clusters were found. Pass a smaller number.",
-                DegenerateDataWarning,
-                stacklevel=outside(),
-            )
-
-        def run(seed: int) -> KMeans:
-            return KMeans(count, n_init=1, random_state=seed).fit(Z[rows])
-
-        seeds = [draw_seed(rng) for _ in range(self.n_init)]
-        runs = track(threaded(run, seeds), "k-means", total=len(seeds))
-        best = min(runs, key=lambda means: means.inertia_)
-        if len(rows) == len(Z):
-            return best
-        return KMeans(count, n_init=1, init=best.cluster_centers_, random_state=seeds[0]).fit(Z)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.embedding_.shape[1]
+    def _read_all(self) -> "CodeReader":
+        cut = self.cluster_tree_.cut(self.n_clusters_)
+        return CodeReader(self.embedding_model_, self.cluster_tree_, cut, self.membership_, self.noise, self._dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -303,10 +230,25 @@ class BootstrapClustering(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerM
         return tags
 
 
-def _read_codes(
-    readout: SpectralReadout, means: KMeans, membership: Membership | None, noise: float, dtype: Any, codes: NDArray
-) -> tuple[NDArray, NDArray]:
-    """Coordinates and labels, -1 for noise, of (V, n) codes."""
-    Z = readout.transform(codes, n_jobs=n_threads()).astype(dtype, copy=False)
-    labels = means.predict(Z)
-    return Z, labels if membership is None else membership.without_noise(codes, labels, noise)
+@dataclass(frozen=True)
+class CodeReader:
+    """From (V, n) codes to coordinates, small clusters and noise; holds no more than it needs."""
+
+    readout: SpectralReadout
+    tree: ClusterTree
+    cut: NDArray
+    membership: Membership | None
+    threshold: float
+    dtype: Any
+
+    def __call__(self, codes: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return coordinates (n, p), small clusters (n,), and whether rows are noise (n,)."""
+        Z = self.readout.transform(codes, n_jobs=n_threads()).astype(self.dtype, copy=False)
+        leaves = self.tree.assign(Z)
+        return Z, leaves, self.noise(codes, leaves)
+
+    def noise(self, codes: NDArray, leaves: NDArray) -> NDArray:
+        """Whether rows have little in common with their clusters."""
+        if self.membership is None:
+            return np.zeros(len(leaves), dtype=bool)
+        return self.membership.is_noise(codes, self.cut[leaves], self.threshold)

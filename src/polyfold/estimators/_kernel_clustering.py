@@ -1,0 +1,238 @@
+"""Clusters of any kernel."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from polyfold._linalg import as_dense, row_norms_safe, unit_rows
+from polyfold._policy import LEVEL_ROWS, N_NEIGHBORS, STABILITY_ROWS
+from polyfold._progress import phase, shows_progress
+from polyfold._validation import draw_seed, keeps_state_on_failure
+from polyfold.bootstrap import child_stream, sample_rows, stream_seed
+from polyfold.clustering import n_coordinates
+from polyfold.estimators._bootstrap import take_feature_names
+from polyfold.estimators._bootstrap_clustering import BootstrapClustering
+from polyfold.estimators._embedding import KernelEmbedding
+from polyfold.estimators._tree_clustering import TreeClusterer
+from polyfold.exceptions import GraphWarning
+from polyfold.kernels import DiffusionMaps, KernelLike, takes_precomputed
+from polyfold.sources import as_source, by_blocks, in_memory, is_stream, pick_rows
+
+# Attributes that a fitted model of any representation has.
+_SHARED = (
+    *("labels_", "n_clusters_", "levels_", "level_scores_", "level_information_", "tree_"),
+    *("cluster_tree_", "embedding_", "leaves_"),
+)
+
+
+class EmbeddingClustering(TreeClusterer):
+    """Clusters of one kernel, for `KernelClustering`."""
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        kernel: KernelLike = "laplacian_eigenmaps",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit_coordinates(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any) -> NDArray:
+        n, seed = number_of_rows(X), stream_seed(child_stream(seeds, "readout"))
+        self.model_ = KernelEmbedding(n_coordinates(n, wanted), kernel=self.kernel, random_state=seed)
+        with warnings.catch_warnings():
+            # Clusters may well be unconnected.
+            warnings.simplefilter("ignore", GraphWarning)
+            self.model_.fit(X)
+        take_feature_names(self, self.model_)
+        self._lead = _leading_columns(self.model_)
+        self._given = X  # for the levels; not kept
+        return np.asarray(self._coordinates(X))
+
+    @by_blocks
+    def _coordinates(self, X: Any) -> NDArray:
+        """Coordinates of unit length, after those that are constant on connected components."""
+        rows = self.model_._validate_fitted(X)
+        Z = np.asarray(self.model_.transform(rows))
+        component = np.zeros(len(Z), dtype=np.intp)
+        if len(self._lead) > 1:
+            component = self.model_.spectrum_.features.operator.extend(rows).components
+        lead = np.diag(self._lead)[:, np.argsort(self._lead, kind="stable")]
+        return unit_rows(np.hstack([lead[component].astype(Z.dtype), Z])[:, : Z.shape[1]])
+
+    def _half_model(self) -> TreeClusterer:
+        return clone(self)
+
+    def _sample(self, seeds: np.random.SeedSequence) -> tuple[Any, NDArray]:
+        numbers = sample_rows(number_of_rows(self._given), LEVEL_ROWS, seeds)
+        return some_rows(self._given, numbers, is_pairs=takes_precomputed(self.kernel)), numbers
+
+    def _transform_rest(self) -> None:
+        del self._given
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(KernelEmbedding(kernel=self.kernel)).input_tags
+        return tags
+
+
+class KernelClustering(TreeClusterer):
+    """Find nested clusters in the coordinates of any kernel.
+
+    The leading coordinates of the kernel, as rows of unit length, are grouped into many small clusters, and these
+    merge two by two into a tree (spectral clustering [Ng2002] with a hierarchy). Cutting the tree gives any number of
+    clusters.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=None
+        Where the tree is cut. None (or "auto") takes the level that repeats most information; look at `levels_` and
+        `level_scores_`, and use `labels_at` for another number.
+    kernel : str, kernel object or callable, default="auto"
+        See :mod:`polyfold.kernels`. "auto" takes diffusion maps with 15 neighbours if all rows have unit length, as
+        those of embedding models and of tf-idf, and a bootstrap network (see :class:`BootstrapClustering`) otherwise.
+    random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
+        worker of joblib or Dask. The result does not depend on it.
+    verbose : int, default=0
+        1 shows one progress bar for the whole fit.
+
+    Attributes
+    ----------
+    labels_, n_clusters_, levels_, level_scores_, level_information_, tree_ : as in :class:`BootstrapClustering`
+        Levels are compared between trees of two halves of a sample of the rows.
+    kernel_ : str or kernel object
+        The kernel given, or the one selected: "bootstrap_network" or :class:`~polyfold.kernels.DiffusionMaps`.
+    model_ : estimator
+        The fitted clusterer that does the work.
+    n_features_in_ : int
+
+    See Also
+    --------
+    BootstrapClustering : The same with a bootstrap network.
+
+    References
+    ----------
+    [Ng2002], [Belkin2003], [Coifman2006]
+
+    Examples
+    --------
+    >>> import polyfold as pf
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(300, noise=0.05, random_state=0)
+    >>> clustering = pf.KernelClustering(2, kernel="laplacian_eigenmaps", random_state=0).fit(X)
+    >>> len(set(zip(y, clustering.labels_)))
+    2
+    """
+
+    def __init__(
+        self,
+        n_clusters: Any = None,
+        *,
+        kernel: KernelLike = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @keeps_state_on_failure
+    @shows_progress
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Select the kernel, build the tree of clusters, and cut it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
+            A stream is any container of :func:`polyfold.sources.as_source`: files, blocks, Dask.
+        y : ignored
+        """
+        seeds = np.random.SeedSequence(draw_seed(check_random_state(self.random_state)))
+        seed = stream_seed(child_stream(seeds, "sampling"))
+        if is_stream(X) and not isinstance(X, np.memmap):
+            X = as_source(X)
+        self._wanted(number_of_rows(X))  # refuse before any work
+        self.kernel_ = self.kernel
+        if isinstance(self.kernel, str) and self.kernel == "auto":
+            self.kernel_ = DiffusionMaps(N_NEIGHBORS) if _has_unit_rows(X) else "bootstrap_network"
+        is_network = isinstance(self.kernel_, str) and self.kernel_ == "bootstrap_network"
+        candidate = BootstrapClustering() if is_network else EmbeddingClustering(kernel=self.kernel_)
+        options = {"n_clusters": self.n_clusters, "random_state": seed, "n_jobs": self.n_jobs}
+        with phase("clusters"):
+            self.model_ = candidate.set_params(**options).fit(X)
+        for name in _SHARED:
+            setattr(self, name, getattr(self.model_, name))
+        take_feature_names(self, self.model_)
+        return self
+
+    @by_blocks
+    def predict(self, X: Any, n_clusters: int | None = None) -> NDArray:
+        """Cluster of every point: (n_samples,).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
+        n_clusters : int, optional
+            Where the tree is cut; by default as for `labels_`.
+        """
+        check_is_fitted(self)
+        return self.model_.predict(X, n_clusters=n_clusters)
+
+    def _coordinates(self, X: Any) -> NDArray:
+        return self.model_._coordinates(X)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.kernel, str) and self.kernel == "auto":
+            tags.input_tags.sparse = True
+        else:
+            tags.input_tags = get_tags(KernelEmbedding(kernel=self.kernel)).input_tags
+        return tags
+
+
+def _leading_columns(model: KernelEmbedding) -> NDArray:
+    """Size of the trivial eigenvector on each connected component, in the units of the coordinates."""
+    spectrum = model.spectrum_
+    operator = getattr(spectrum.features, "operator", None)
+    top = float(np.sqrt(spectrum.eigenvalues[0])) if spectrum.rank else 1.0
+    if operator is None:
+        return np.array([top / np.sqrt(spectrum.n_samples)])
+    sums = np.bincount(operator.components, weights=operator.weights)
+    return top * np.sqrt(operator.weights.mean() / sums)
+
+
+def _has_unit_rows(X: Any) -> bool:
+    """Whether all rows of a sample have the length one, up to the rounding of half precision."""
+    n = number_of_rows(X)
+    sample = some_rows(X, sample_rows(n, STABILITY_ROWS, np.random.SeedSequence(0)))
+    if not (sp.issparse(sample) or np.issubdtype(np.asarray(sample).dtype, np.floating)):
+        return False
+    return bool(np.all(np.abs(row_norms_safe(as_dense(sample)) - 1.0) < np.finfo(np.float16).eps))
+
+
+def number_of_rows(X: Any) -> int:
+    """Count the rows of an array or a stream."""
+    return as_source(X).n_rows if is_stream(X) else np.shape(X)[0]
+
+
+def some_rows(X: Any, numbers: NDArray, *, is_pairs: bool = False) -> Any:
+    """Return rows of an array or a stream, given by ascending numbers."""
+    if is_stream(X):
+        return in_memory(pick_rows(as_source(X), numbers))
+    rows = X[numbers] if hasattr(X, "__array__") or hasattr(X, "tocsr") else np.asarray(X)[numbers]
+    return rows[:, numbers] if is_pairs else rows

@@ -1,0 +1,235 @@
+"""What clusterers share: a tree of clusters on the coordinates of a representation, its levels, and where it is cut."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from polyfold._progress import LongFit, phase, shows_progress
+from polyfold._threads import using_threads
+from polyfold._validation import check_count, draw_seed, keeps_state_on_failure, outside
+from polyfold.bootstrap import child_stream
+from polyfold.clustering import (
+    ClusterTree,
+    Replicate,
+    cluster_stability,
+    fit_tree,
+    information,
+    select_levels,
+    stability_curve,
+)
+from polyfold.exceptions import DegenerateDataWarning, GuessWarning
+from polyfold.sources import Source, as_source, by_blocks, is_stream
+
+# A cluster of the tree: the cluster that it merges into, its own number, its training rows, and its stability.
+TREE_FIELDS = np.dtype([("parent", np.int32), ("child", np.int32), ("size", np.int64), ("stability", np.float64)])
+
+
+class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Base of the clusterers.
+
+    Subclasses add `_fit_coordinates`, `_coordinates`, `_half_model` and `_sample`.
+    """
+
+    n_clusters: Any
+    n_init: int = 1
+    random_state: Any
+    n_jobs: int | None
+    cluster_tree_: ClusterTree
+
+    @keeps_state_on_failure
+    @shows_progress
+    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
+        """Build the tree of clusters, and cut it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
+            A stream is any container of :func:`polyfold.sources.as_source`: files, blocks, Dask. If there are too many
+            rows to learn from at once, a sample is clustered, and the others are predicted.
+        y : ignored
+        **options : dict
+            Passed on to the network's ``fit``, such as ``checkpoint``.
+        """
+        rng = check_random_state(self.random_state)
+        if is_stream(X) and not isinstance(X, np.memmap):
+            X = as_source(X)  # once: counting the rows may take a pass
+        n = X.n_rows if isinstance(X, Source) else _num_samples(X)
+        wanted = self._wanted(n)
+        seeds = np.random.SeedSequence(draw_seed(rng))
+        with using_threads(self.n_jobs):
+            self._fit_tree(X, wanted, seeds, **options)
+            with phase("levels"):
+                self._find_levels(wanted, seeds)
+            with phase("other rows"):
+                self._transform_rest()
+                self.labels_ = self.labels_at(self.n_clusters_)
+                self.levels_ = [self.labels_at(n) for n in self.level_scores_]
+        return self
+
+    @by_blocks
+    def predict(self, X: Any, n_clusters: int | None = None) -> NDArray:
+        """Cluster of every point: (n_samples,).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
+        n_clusters : int, optional
+            Where the tree is cut; by default as for `labels_`.
+        """
+        check_is_fitted(self)
+        cut = self._cut(n_clusters)
+        with using_threads(self.n_jobs):
+            leaves, is_noise = self._leaves(X)
+        return np.where(is_noise, -1, cut[leaves]).astype(np.int32)
+
+    @by_blocks
+    def transform(self, X: Any) -> NDArray:
+        """Coordinates of points in which clusters are looked for, of unit length: (n_samples, n_coordinates)."""
+        check_is_fitted(self)
+        with using_threads(self.n_jobs):
+            return self._coordinates(X)
+
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray:
+        """Fit, and return the coordinates of the training points."""
+        return self.fit(X, y, **options).embedding_.copy()
+
+    def labels_at(self, n_clusters: int) -> NDArray:
+        """Labels of the training points with another number of clusters, from the same tree.
+
+        Clusters are numbered by size, the largest first. Those of a smaller number are unions of these.
+
+        Parameters
+        ----------
+        n_clusters : int
+        """
+        check_is_fitted(self)
+        return np.where(self._is_noise, -1, self._cut(n_clusters)[self.leaves_]).astype(np.int32)
+
+    def _fit_tree(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any) -> Self:
+        with phase("coordinates"):
+            self.embedding_ = self._fit_coordinates(X, wanted, seeds, **options)
+        with phase("tree"):
+            tree_seeds = child_stream(seeds, "tree")
+            self.cluster_tree_ = fit_tree(self.embedding_, wanted, seeds=tree_seeds, n_init=self.n_init)
+            self.leaves_ = self.cluster_tree_.assign(self.embedding_)
+        return self
+
+    def _leaves(self, X: Any) -> tuple[NDArray, NDArray]:
+        """Small cluster of every row, and whether the row is noise."""
+        leaves = self.cluster_tree_.assign(self._coordinates(X))
+        return leaves, np.zeros(len(leaves), dtype=bool)
+
+    def _cut(self, n_clusters: int | None) -> NDArray:
+        count = self.n_clusters_ if n_clusters is None else check_count("n_clusters", n_clusters)
+        if count > self.cluster_tree_.n_small:
+            raise ValueError(
+                f"n_clusters must be <= {self.cluster_tree_.n_small}, the number of small clusters that the tree was "
+                f"built from, got {count}; pass n_clusters={count} to the constructor and fit again."
+            )
+        return self.cluster_tree_.cut(count)
+
+    def _wanted(self, n_rows: int) -> int | None:
+        """Return the number of clusters asked for, None if there is none."""
+        if self.n_clusters is None or (isinstance(self.n_clusters, str) and self.n_clusters == "auto"):
+            return None
+        if isinstance(self.n_clusters, str):
+            raise ValueError(f"n_clusters must be an integer >= 1, None or 'auto', got {self.n_clusters!r}.")
+        count = check_count("n_clusters", self.n_clusters, hint="or pass None")
+        if n_rows > 1 and count > n_rows:  # a single row is refused later
+            raise ValueError(
+                f"n_clusters must be <= n_samples={n_rows}, got {count}; lower it, or pass more samples or None."
+            )
+        return count
+
+    def _find_levels(self, wanted: int | None, seeds: np.random.SeedSequence) -> None:
+        """Compare replicates: scores of the levels, the number of clusters, stability of every cluster."""
+        tree = self.cluster_tree_
+        left, right, leaves = self._replicates(wanted, child_stream(seeds, "levels"))
+        curve = {n: score for n, score in stability_curve(left, right).items() if n <= tree.n_small}
+        if wanted is not None and wanted > tree.n_small:
+            warnings.warn(
+                f"n_clusters is {wanted}, but only {tree.n_small} distinct points were found, so there are only "
+                f"{tree.n_small} clusters. Pass a smaller number.",
+                DegenerateDataWarning,
+                stacklevel=outside(),
+            )
+        given = None if wanted is None else min(wanted, tree.n_small)
+        levels = select_levels(curve, given)
+        self.level_scores_ = {n: float(curve.get(n, np.nan)) for n in levels}
+        self.level_information_ = {n: information(left, right, n) for n in levels if n in curve}
+        self.n_clusters_ = given or max(self.level_information_, key=self.level_information_.__getitem__, default=1)
+        stability = cluster_stability(tree, leaves, [left, right])
+        self.tree_ = _table(tree, stability)
+        if wanted is None and max(self.level_information_.values(), default=1.0) <= 0:
+            warnings.warn(
+                "at every level, two halves of the rows agree on less than half of the information in their clusters, "
+                "so the clusters may be random. Look at level_scores_, scale the columns, or try another "
+                "representation.",
+                GuessWarning,
+                stacklevel=outside(),
+            )
+
+    def _fit_coordinates(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any) -> NDArray:
+        """Fit the representation; return the coordinates of the rows that it learned from."""
+        raise NotImplementedError
+
+    def _coordinates(self, X: Any) -> NDArray:
+        raise NotImplementedError
+
+    def _half_model(self) -> "TreeClusterer":
+        """Return an unfitted copy for one half of a sample, with what was selected for all rows."""
+        raise NotImplementedError
+
+    def _sample(self, seeds: np.random.SeedSequence) -> tuple[Any, NDArray]:
+        """Return a sample of the rows that the representation learned from, and their numbers."""
+        raise NotImplementedError
+
+    def _replicates(self, wanted: int | None, seeds: np.random.SeedSequence) -> tuple[Replicate, Replicate, NDArray]:
+        """Two trees from disjoint halves of a sample, and the small clusters of all rows of the sample."""
+        rows, numbers = self._sample(child_stream(seeds, "rows"))
+        order = np.random.default_rng(child_stream(seeds, "levels")).permutation(len(numbers))
+        middle = len(order) // 2
+        left, right = (
+            _replicate(self._half_model(), rows, np.sort(half), wanted, child_stream(seeds, "levels", number))
+            for number, half in enumerate((order[:middle], order[middle:]))
+        )
+        return left, right, self.leaves_[numbers]
+
+    def _transform_rest(self) -> None:
+        """Find coordinates and small clusters of rows that the representation did not learn from, if there are any."""
+
+    @property
+    def _is_noise(self) -> NDArray:
+        return np.zeros(len(self.leaves_), dtype=bool)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]
+
+
+def _table(tree: ClusterTree, stability: NDArray) -> NDArray:
+    """Return one record per cluster but the last, which holds all rows."""
+    count = tree.n_small
+    table = np.zeros(2 * count - 2, dtype=TREE_FIELDS)
+    table["child"] = np.arange(2 * count - 2)
+    table["parent"][tree.merges.ravel()] = np.repeat(np.arange(count, 2 * count - 1), 2)
+    table["size"], table["stability"] = tree.members()[:-1], stability[:-1]
+    return table
+
+
+def _replicate(
+    model: TreeClusterer, sample: Any, half: NDArray, wanted: int | None, seeds: np.random.SeedSequence
+) -> Replicate:
+    """Fit a model to half of a sample; it assigns all of the sample to its small clusters."""
+    is_pairs = get_tags(model).input_tags.pairwise
+    rows = sample[np.ix_(half, half)] if is_pairs else sample[half]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say has been said of all rows
+        model._fit_tree(rows, None if wanted is None else min(wanted, len(half)), seeds)
+    leaves = model.cluster_tree_.assign(model._coordinates(sample[:, half] if is_pairs else sample))
+    return Replicate(model.cluster_tree_, leaves)
