@@ -18,7 +18,7 @@ from polyfold._typing import Matrix
 from polyfold.kernels import FeatureMap, GraphKernel, IdentityFeatures, Kernel, PointFeatures, fourier_features
 from polyfold.sources import Source, add_up, stack_rows, survey, trusted
 from polyfold.spectra._eigen import DenseSolver
-from polyfold.spectra._operator import spectrum_from_operator
+from polyfold.spectra._operator_spectrum import spectrum_from_operator
 from polyfold.spectra._spectrum import Spectrum
 
 FEATURE_MAPS = ("auto", "exact", "nystroem", "fourier")
