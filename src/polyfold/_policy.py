@@ -41,7 +41,7 @@ CANDIDATES = 20
 # Principal directions in which candidates are searched: 0.90 of the true neighbours of MNIST images are found with 96.
 CANDIDATE_DIRECTIONS = 96
 
-# Rows up to which the neighbour graphs of kernels are exact: 20,000 MNIST images take half a minute on one core.
+# Rows up to which the neighbour graphs of kernels are exact; beyond, exact search dominates the time of a fit.
 EXACT_ROWS = 20_000
 
 # Links per row of FAISS's HNSW graphs, and the fewest candidates while building and searching them. They find 0.993 of
