@@ -52,7 +52,6 @@ docs: $(VENV)/.docs
 readme: $(VENV)/.test
 	$(BIN)/python -m benchmarks.pages.blocks
 	$(BIN)/python -m benchmarks.pages.peers
-	$(BIN)/python -m benchmarks.pages.scale
 	$(BIN)/python -m benchmarks.pages.reproduction
 
 pictures: $(VENV)/.docs

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 from sklearn.datasets import load_digits, make_swiss_roll
@@ -157,10 +158,25 @@ def outside_imports(code: str) -> set[str]:
 def test_the_package_imports_neither_papers_nor_benchmarks():
     found = {str(path): outside_imports(path.read_text()) for path in ROOT.rglob("*.py")}
     assert {path: names for path, names in found.items() if names} == {}
-    assert outside_imports("from papers.data import load_dataset\nimport benchmarks.cluster") == {
+    assert outside_imports("from papers.data import load_dataset\nimport benchmarks.labelled") == {
         "papers",
         "benchmarks",
     }
+
+
+def repeated(names) -> set[str]:
+    return {name for name, count in Counter(names).items() if count > 1}
+
+
+def test_file_names_are_unique():
+    names = [path.name for path in ROOT.rglob("*.py") if path.name != "__init__.py"]
+    assert repeated(names) == set()
+    assert repeated(["_a.py", "_b.py", "_a.py"]) == {"_a.py"}
+
+
+def test_no_two_classes_share_a_name():
+    trees = [ast.walk(ast.parse(path.read_text())) for path in ROOT.rglob("*.py")]
+    assert repeated(node.name for tree in trees for node in tree if isinstance(node, ast.ClassDef)) == set()
 
 
 def test_a_wrong_arrow_is_seen():

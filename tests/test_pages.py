@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("benchmarks", reason="the source distribution has no benchmarks")
 from benchmarks._measure import measured
-from benchmarks.pages import _clusters, _maps, _search, peers, reproduction, scale
+from benchmarks.pages import _clusters, _maps, _search, peers, reproduction
 from benchmarks.pages._markdown import cells, table
 
 SEED = {"acc": [50.0], "ari": [50.0], "cpu": [1.0], "megabytes": [1], "groups": [3]}
@@ -24,10 +24,6 @@ def runs(ours, umap, plain, warned=()):
 
 def test_the_page_is_what_the_figures_say():
     assert (peers.DOCS / "peers.md").read_text() == peers.page()
-
-
-def test_the_plan_is_what_the_figures_say():
-    assert (scale.DOCS / "scale.md").read_text() == scale.page()
 
 
 def test_the_pages_of_the_papers_are_what_the_results_say():

@@ -7,7 +7,7 @@ import polyfold
 from polyfold import _policy
 
 ROOT = Path(polyfold.__file__).parent
-PACKAGES = ("bootstrap", "clustering", "estimators/_bootstrap", "estimators/_code_neighbors", "estimators/_layouts")
+PACKAGES = ("bootstrap", "clustering", "ensembles", "estimators", "neighbors")
 # Sizes of blocks, memory, tolerances of exact computations and effort of estimates, file by file. They change the time
 # or the memory of a computation, or the digits of a diagnostic, not what is computed.
 SIZES = {
@@ -40,8 +40,25 @@ SIZES = {
     "clustering/_levels.py": {"DRAWN", "SAMPLE_FRACTION", "FEWEST_ROWS", "MANY_DISTINCT", "FEWEST_MEMBERS"},
     "clustering/_spectral_readout.py": {"OVERSAMPLING", "TOLERANCE", "MAX_STEPS"},
     "clustering/_stability.py": {"RUNS"},
+    "ensembles/_dask_search.py": {"BRANCHES", "QUERY_BYTES", "CANDIDATE_BYTES"},
+    "ensembles/_recall_tuning.py": {"_TIE"},
+    "ensembles/_rerank.py": {"_BLOCK"},
+    "ensembles/_student.py": {"BLOCK"},
     "estimators/_bootstrap_clustering.py": {"START_ROWS"},
     "estimators/_bootstrap_rows.py": {"HEAVY", "ADVICE_ROWS"},
+    "estimators/_landmarks.py": {"_SHARE", "_QUERIES"},  # effort of `landmark_error_`
+    "estimators/_linear_autoencoder.py": {"BATCH"},
+    "estimators/_nonredundant.py": {"_QUERIES", "_REFERENCES", "_RANK", "_BLOCK"},
+    "neighbors/_engines.py": {"_FAR"},  # overflow of single precision
+    "neighbors/_search.py": {
+        "_TREE_COLUMNS",  # scikit-learn's own number
+        "LOWEST_RECALL",  # a warning
+        "_FRAME_ROWS",  # origin and scale: they change rounding only
+        "_SPARE",
+        "QUERIES",
+        "_LARGEST",  # overflow
+        "_ROUNDING",
+    },
 }
 
 

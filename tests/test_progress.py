@@ -11,7 +11,19 @@ from sklearn.model_selection import GridSearchCV
 
 import polyfold as pf
 from polyfold import KernelEmbedding, show_progress
-from polyfold._progress import Fit, Lines, RichBar, Step, TqdmBar, Watcher, displays, phase, quiet, track, watched
+from polyfold._progress import (
+    Fit,
+    Lines,
+    ProgressStep,
+    RichBar,
+    TqdmBar,
+    Watcher,
+    displays,
+    phase,
+    quiet,
+    track,
+    watched,
+)
 
 
 class Recorder(Watcher):
@@ -114,7 +126,7 @@ def test_lines_are_ten_seconds_apart_and_end():
     now, lines = [0.0], []
     watcher = Lines(lines.append)
     fit = Fit("Model", [watcher], clock=lambda: now[0])
-    step = Step("steps", 10, 0)
+    step = ProgressStep("steps", 10, 0)
     fit.begin(step)
     for step.done in range(1, 11):
         now[0] = 4.0 * step.done
@@ -129,7 +141,7 @@ def test_a_bar_shows_name_phase_and_count_and_ends_with_one_line(bar):
     pytest.importorskip("rich" if bar is RichBar else "tqdm")
     stream, now = Terminal(), [0.0]
     fit = Fit("Model", [bar(stream)], clock=lambda: now[0])
-    step = Step("steps", 3, 0)
+    step = ProgressStep("steps", 3, 0)
     fit.begin(step)
     for step.done in (1, 2, 3):
         now[0] += 1

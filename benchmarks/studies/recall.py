@@ -1,6 +1,6 @@
 """Does `recall_` ± 2 `recall_error_` of a search cover the true recall?
 
-Design: 6,000 rows in 8 modules of 4 dimensions, 3,000 new rows from the same distribution, a wanted recall of 0.9 of
+Design: 8,000 rows in 8 modules of 4 dimensions, 3,000 new rows from the same distribution, a wanted recall of 0.9 of
 10 neighbours, 100 repetitions with other rows. Three kinds of data: rows near a surface of six dimensions, Gaussian
 noise in 32 dimensions (hard for graphs), and rows near a surface rounded to a grid (ties and duplicate rows). The truth
 is the recall of all training rows, each without itself, and of all new rows, by exact search; a neighbour at the
@@ -21,7 +21,7 @@ import polyfold as pf
 from benchmarks.studies.modular import Given
 
 M, H, K = 8, 4, 10
-ROWS, NEW = 6000, 3000
+ROWS, NEW = 8000, 3000
 REPETITIONS = 100
 
 

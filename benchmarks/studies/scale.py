@@ -307,7 +307,7 @@ def killed(data: Path) -> dict[str, Any]:
         with (
             LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers,
             Client(workers),
-            patch("polyfold.sources._gather.LANDMARKS", FEW),
+            patch("polyfold.sources._picking.LANDMARKS", FEW),
         ):
             for name, fit in fits(X).items():
                 figures[name] = killed_fits(workers, fit)

@@ -109,7 +109,9 @@ def figure20(run: Run) -> Report:
     fewer = settings | {"rows": half, "first_layer": run["first_layer"] // 2}
     everything = run.cells(grid(taught_clusters, **settings) + grid(taught_clusters, **fewer))
     found, less = everything.where(rows=run["rows"]), everything.where(rows=half)
-    sizes = found[0].numbers["sizes"] if len(found) else []
+    if not len(found):
+        return Report()
+    sizes = found[0].numbers["sizes"]
     curves = {
         f"{who} {part}": {k: [cell.numbers[f"{who} {part}"][i] for cell in found] for i, k in enumerate(sizes)}
         for who in ("MBN", "student")
@@ -119,7 +121,7 @@ def figure20(run: Run) -> Report:
         Panel(part, "centres k", "NMI, %", [line(who, curves[f"{who} {part}"]) for who in ("MBN", "student")], "even")
         for part in PARTS
     ]
-    top = {name: curve[sizes[-1]] for name, curve in curves.items()} if sizes else {name: [] for name in curves}
+    top = {name: curve[sizes[-1]] for name, curve in curves.items()}
     speed, brute = (
         [cell.numbers[clock] / max(cell.numbers["student seconds"], 1e-4) for cell in found]
         for clock in ("teacher seconds", "product seconds")
@@ -218,11 +220,12 @@ def figure21(run: Run) -> Report:
     Expected: On training images the pictures are identical, on test images nearly so.
     """
     found = run.cells(plane_tasks(run))
+    if not len(found):
+        return Report()
     panels = []
     for name in (f"{who} {part}" for part in PARTS for who in ("MBN", "student")):
-        if len(found):
-            one = found[0].numbers[f"{name} plane"]
-            panels.append(Panel(name, curves=[points("", one["plane"], one["classes"])]))
+        one = found[0].numbers[f"{name} plane"]
+        panels.append(Panel(name, curves=[points("", one["plane"], one["classes"])]))
     fidelity = found.values("fidelity")
     claims = [
         observed(
@@ -252,6 +255,8 @@ def table5(run: Run) -> Report:
     everything = run.cells(plane_tasks(run) + fewer + plane_tasks(run, dropout=dropout))
     found, less = everything.where(rows=run["rows"], dropout=run["dropout"]), everything.where(rows=half)
     careful = everything.where(rows=run["rows"], dropout=dropout)
+    if not len(found):
+        return Report()
     entries, claims = [], []
     for (who, part), paper in TABLE_5.items():
         entries.append(entry(who, part, ours=found.values(f"{who} {part}"), paper=paper))

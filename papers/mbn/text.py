@@ -153,7 +153,7 @@ def compressed_retrieval(
 
 STUDENT = {"set": REUTERS, "rows": 10000, "first_layer": 2000, "clusterings": 200}
 STUDENT |= {"units": 512, "epochs": 30, "dropout": 0.2}
-STUDENT_FAST = {"rows": 2000, "first_layer": 500, "clusterings": 100, "units": 256, "epochs": 20}
+STUDENT_FAST = {"rows": 2000, "first_layer": 400, "clusterings": 100, "units": 256, "epochs": 20}
 STUDENT_TINY = {"rows": 120, "first_layer": 20, "clusterings": 10, "dropout": None}
 
 

@@ -41,7 +41,7 @@ _REFRESH, _EVERY = 0.1, 10.0
 
 
 @dataclass
-class Step:
+class ProgressStep:
     """A phase, or a loop with its count."""
 
     name: str
@@ -57,13 +57,13 @@ class Step:
 class Watcher:
     """Follows a fit; subclasses override what they show."""
 
-    def begin(self, fit: "Fit", step: Step) -> None:
+    def begin(self, fit: "Fit", step: ProgressStep) -> None:
         """Handle the start of a step."""
 
     def update(self, fit: "Fit") -> None:
         """Handle any change of the steps."""
 
-    def end(self, fit: "Fit", step: Step) -> None:
+    def end(self, fit: "Fit", step: ProgressStep) -> None:
         """Handle the end of a step that did not fail."""
 
     def close(self, fit: "Fit", finished: bool) -> None:
@@ -75,7 +75,7 @@ class Fit:
 
     def __init__(self, name: str, watchers: Sequence[Watcher], clock: Callable[[], float] = time.monotonic):
         self.name = name
-        self.steps: list[Step] = []
+        self.steps: list[ProgressStep] = []
         self._watchers = watchers
         self._clock, self._began = clock, clock()
 
@@ -94,7 +94,7 @@ class Fit:
         # The two innermost steps fit on a line.
         return f"{self.name}: {', '.join(map(str, self.steps[-2:]))}" if self.steps else self.name
 
-    def begin(self, step: Step) -> None:
+    def begin(self, step: ProgressStep) -> None:
         """Enter a step."""
         for watcher in self._watchers:
             watcher.begin(self, step)
@@ -106,7 +106,7 @@ class Fit:
         for watcher in self._watchers:
             watcher.update(self)
 
-    def end(self, step: Step, *, failed: bool = False) -> None:
+    def end(self, step: ProgressStep, *, failed: bool = False) -> None:
         """Leave a step. A loop that was left early can be closed late, after other steps have begun."""
         self.steps = [other for other in self.steps if other is not step]
         if not failed:
@@ -157,7 +157,7 @@ def phase(name: str) -> Iterator[None]:
     >>> with phase("kernel"):
     ...     pass
     """
-    fits, step = _FITS.get() or (), Step(name)
+    fits, step = _FITS.get() or (), ProgressStep(name)
     for fit in fits:
         fit.begin(step)
     failed = True
@@ -177,7 +177,7 @@ def track(items: Iterable[Item], what: str, *, total: int | None = None, known: 
         return
     if total is None and isinstance(items, Sized):
         total = len(items)
-    step = Step(what, total, known)
+    step = ProgressStep(what, total, known)
     for fit in fits:
         fit.begin(step)
     failed = True
@@ -390,15 +390,15 @@ class _Callbacks(Watcher):
         self._estimator, self._data = estimator, {"X": X, "y": y}
         self._context = estimator._init_callback_context(max_subtasks=None)
         self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
-        self._task: tuple[Step, Any] | None = None
+        self._task: tuple[ProgressStep, Any] | None = None
 
-    def begin(self, fit: Fit, step: Step) -> None:
+    def begin(self, fit: Fit, step: ProgressStep) -> None:
         """Begin a task with an outermost step."""
         if self._task is None:
             self._task = step, self._context.subcontext(task_name=step.name)
             self._task[1].call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
-    def end(self, fit: Fit, step: Step) -> None:
+    def end(self, fit: Fit, step: ProgressStep) -> None:
         """End the task of the step."""
         if self._task is not None and self._task[0] is step:
             self._task[1].call_on_fit_task_end(estimator=self._estimator, **self._data)

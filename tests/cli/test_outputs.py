@@ -109,6 +109,18 @@ def test_paths_are_checked_before_the_work(refused, monkeypatch, text):
     refused(text, "existing folder")
 
 
+def test_the_demo_replaces_only_its_own_report(refused, tmp_path):
+    from polyfold.cli._outputs import is_report
+    from polyfold.report._explore import Arrays, document
+
+    report = tmp_path / "report.html"
+    report.write_text("<p>mine</p>")
+    refused(f"demo -o {tmp_path}", "a report.html that polyfold did not write")
+    assert report.read_text() == "<p>mine</p>"
+    report.write_text(document("title", [], Arrays()), encoding="utf-8")
+    assert is_report(report)
+
+
 def test_models_do_not_go_to_data_files(refused):
     refused("cluster :digits.npy -o g.npy --save c.npy", "--save writes a model, got the name of a data file")
     refused("fit :digits.npy -o .", "--output must be a file")

@@ -113,7 +113,7 @@ def test_the_budget_is_that_of_one_machine(remote, modules):
 
 def test_graphs_of_partitions_reach_the_recall(remote, local, monkeypatch):
     pytest.importorskip("faiss")
-    monkeypatch.setattr("polyfold.ensembles._recall_tuning.GRAPH_ROWS", 1000)
+    monkeypatch.setattr("polyfold.ensembles._recall_tuning.EXACT_PAIRS", 1e6)
     index = remote(engine="hnsw", recall=0.9)
     for X_new in (NEW, None):
         limits = local.kneighbors(X_new, modules=4, expand=5)[0][:, -1:]

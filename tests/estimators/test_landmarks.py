@@ -13,7 +13,7 @@ import dask.array as da
 from dask.callbacks import Callback
 
 import polyfold as pf
-from polyfold.sources import _gather
+from polyfold.sources import _picking
 from tests.sources.containers import container
 
 MODELS = {
@@ -39,7 +39,7 @@ def r2(Z, place):
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(_gather, "LANDMARKS", 400)
+    monkeypatch.setattr(_picking, "LANDMARKS", 400)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -58,7 +58,7 @@ def test_streams_that_fit_give_the_model_of_the_array(name, kind, tmp_path):
 @pytest.mark.parametrize("kind", ["memmap", "zarr", "blocks", "dask"])
 def test_streams_that_do_not_fit_are_placed_by_landmarks(name, kind, few, monkeypatch, tmp_path):
     X, places = strip()
-    monkeypatch.setattr(_gather, "budget", lambda: X.nbytes - 1)
+    monkeypatch.setattr(_picking, "budget", lambda: X.nbytes - 1)
     model = MODELS[name]()
     Z = model.fit_transform(container(kind, X, tmp_path))
     assert isinstance(Z, da.Array) == (kind == "dask")
@@ -101,7 +101,7 @@ def test_the_error_falls_with_landmarks(monkeypatch):
     X, _ = strip(3000)
     errors = []
     for count in (200, 2400):
-        monkeypatch.setattr(_gather, "LANDMARKS", count)
+        monkeypatch.setattr(_picking, "LANDMARKS", count)
         errors.append(MODELS["plain"]().fit(da.from_array(X, chunks=(1000, 12))).landmark_error_.max())
     assert errors[1] < 0.5 * errors[0]
 

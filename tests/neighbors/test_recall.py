@@ -54,7 +54,7 @@ def test_a_low_recall_is_reported_with_a_warning(X, monkeypatch):
             return np.zeros((len(X), k)), np.tile(np.arange(k), (len(X), 1))
 
     monkeypatch.setitem(module.SEARCHES, "faiss", Wrong)
-    with pytest.warns(GraphWarning, match="The 'faiss' search found .% of the true neighbours of 200 sampled rows"):
+    with pytest.warns(GraphWarning, match="The 'faiss' search found .% of the true neighbours of 256 sampled rows"):
         assert find_neighbors(X, 5, engine="faiss").recall < 0.1
 
 

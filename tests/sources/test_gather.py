@@ -7,7 +7,7 @@ pytest.importorskip("dask")
 pytest.importorskip("pyarrow")
 pytest.importorskip("zarr")
 
-from polyfold.sources import _gather as module
+from polyfold.sources import _picking as module
 from polyfold.sources import all_or_some, memory_budget
 from tests.sources.containers import LOCAL, container, rows
 

@@ -5,7 +5,7 @@ import pytest
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch")
 
-from polyfold.training._loss import modular_objective  # noqa: E402
+from polyfold.training._loop import modular_objective  # noqa: E402
 from tests.oracles.autoencoder import literal_loss, negative_correlation_update  # noqa: E402
 
 

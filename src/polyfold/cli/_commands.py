@@ -30,6 +30,7 @@ from polyfold.cli._outputs import (
     check_output,
     check_path,
     draw,
+    is_report,
     write_arrays,
     write_graph,
     writer,
@@ -280,6 +281,12 @@ def _row_images(data: ArrayData | TableData, rows: Any, selection: Selection) ->
 def run_demo(output: str, terminal: Terminal) -> dict[str, Any]:
     """Run the demo on bundled data."""
     path = check_path("--output", Path(output), [], is_folder=True)
+    report = path / "report.html"
+    if report.exists() and not is_report(report):
+        raise ValueError(
+            f"--output names a folder with a report.html that polyfold did not write, got {output!r}; choose another "
+            "folder, or delete the file first."
+        )
     from polyfold.demo import run_demo as run
 
     # Its tables go to the terminal, not into the JSON.

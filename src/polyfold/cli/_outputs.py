@@ -95,6 +95,11 @@ def _is_own_array(folder: Path) -> bool:
         return False
 
 
+def is_report(path: Path) -> bool:
+    """Whether a file is an HTML report that polyfold has written."""
+    return path.is_file() and b'<meta name="generator" content="polyfold">' in path.read_bytes()[:1000]
+
+
 @contextmanager
 def writer(path: Path, names: list[str], n_rows: int, *, size: str | None = None) -> Iterator[Callable[[Any], None]]:
     """Give a function that appends rows to a file of the kind its name says; without an ending it writes images."""

@@ -28,14 +28,18 @@ N_NEIGHBORS = 10
 SEARCHED, COMPARED = 10_000, 1_000
 # Rows whose neighbours are searched at a time.
 QUERIES = 4096
+# A module of every extra.
 EXTRAS = {
+    "cli": "pyarrow",
     "dask": "dask",
     "faiss": "faiss",
     "map": "openTSNE",
-    "pynndescent": "pynndescent",
-    "torch": "torch",
     "onnx": "onnx",
     "plot": "matplotlib",
+    "progress": "tqdm",
+    "pyamg": "pyamg",
+    "pynndescent": "pynndescent",
+    "torch": "torch",
 }
 Neighbors = tuple[np.ndarray, np.ndarray]
 

@@ -17,8 +17,6 @@ from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch, sp
 from polyfold.sources import by_blocks, check_stream, is_stream
 
 MODES = ("distance", "connectivity")
-# Default recall of engine="hnsw".
-RECALL = 0.95
 
 
 class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
@@ -43,8 +41,8 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     n_neighbors : int, default=10
     engine : {"auto", "sklearn", "faiss", "hnsw"}, default="auto"
         Search in the modules. "sklearn" and "faiss" scan them; "auto" is "faiss" if it is installed. "hnsw" builds a
-        graph index of FAISS on the first modules, with one thread, so that the same data give the same graph. Fewer
-        than 5000 rows are scanned.
+        graph index of FAISS on the first modules, with one thread, so that the same data give the same graph. Up to
+        7,000 rows are scanned.
     recall : float in (0, 1], default=None
         Wanted fraction of the `n_neighbors` nearest rows over all modules. The number of modules and candidates are
         then chosen on a sample of the training rows. None follows the paper, and means 0.95 for "hnsw".
@@ -369,7 +367,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if self.engine == "hnsw":
             import_extra("faiss", "faiss")
         if self.recall is None:
-            return RECALL if self.engine == "hnsw" else None
+            return 0.95 if self.engine == "hnsw" else None
         return check_real("recall", self.recall, minimum=0, maximum=1, open_minimum=True)
 
     def _check_neighbors(self, k: int, is_training: bool) -> int:

@@ -9,28 +9,18 @@ its error includes half their difference.
 """
 
 import warnings
-from collections.abc import Iterable
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyfold._policy import CANDIDATES_PER_NEIGHBOR, EXACT_PAIRS, RECALL_ROWS
 from polyfold._validation import outside
 from polyfold.exceptions import GraphWarning
 from polyfold.neighbors import without_self
 
-# Rows that are searched for: half of them select, half of them estimate, with a standard error of about 0.01.
-PROBES = 256
-# Numbers of candidates that are tried, as multiples of the number of neighbours: scans, and graphs.
-SCAN_MULTIPLES = (1, 1.2, 1.4, 1.6, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16)
-GRAPH_MULTIPLES = (*SCAN_MULTIPLES, 24, 32, 64, 128)
-# A graph uses the fewest modules in which this multiple of the neighbours contains the wanted fraction of them.
-GRAPH_MODULES_MULTIPLE = 2.5
-# Fewer rows than this are scanned instead of searched by a graph: it is as fast, and exact.
-GRAPH_ROWS = 5000
-# Reading one entry of a candidate costs as much as scanning this many entries in order.
-_GATHER_COST = 10
 # Distances in double precision that differ by less than this fraction are ties.
 _TIE = 1e-9
 
@@ -86,7 +76,7 @@ class Tunable(Protocol):
 
 def probe_rows(n: int) -> NDArray:
     """Draw the rows that are searched for, sorted."""
-    return np.sort(np.random.default_rng(0).choice(n, min(n, PROBES), replace=False))
+    return np.sort(np.random.default_rng(0).choice(n, min(n, RECALL_ROWS), replace=False))
 
 
 @dataclass(frozen=True)
@@ -130,10 +120,10 @@ def estimate(hits: NDArray, k: int) -> tuple[float, float]:
 
 
 def tune(search: Tunable, k: int, wanted: float) -> SearchBudget:
-    """Return the cheapest budget that reaches a wanted recall of k neighbours."""
+    """Return the fewest modules, and the fewest candidates from them, that reach a wanted recall of k neighbours."""
     n, M, _ = search.shape
     k = min(k, n - 1)
-    if k == 0 or (search.engine == "hnsw" and n < GRAPH_ROWS):
+    if k == 0 or (search.engine == "hnsw" and n * n <= EXACT_PAIRS):
         return SearchBudget(M, max(1, -(-k // M)), max(1, k), False, 1.0, 0.0)
     budget = _tune_graph(search, k, wanted) if search.engine == "hnsw" else None
     return budget or _tune_scan(search, k, wanted)
@@ -150,47 +140,51 @@ def _with_limits(search: Tunable, rows: NDArray, k: int, excluded: NDArray | Non
     return Probes(rows, Q, np.partition(totals, k - 1, axis=1)[:, k - 1], k)
 
 
+def _fewest_modules(search: Tunable, selecting: Probes, wanted: float) -> int:
+    """Return the fewest modules whose nearest candidates contain the wanted fraction of the neighbours."""
+    M, count = search.shape[1], CANDIDATES_PER_NEIGHBOR * selecting.k
+    return next((g for g in range(1, M) if _reaches(selecting, selecting.scan(search, g, count), wanted)), M)
+
+
 def _tune_scan(search: Tunable, k: int, wanted: float) -> SearchBudget:
-    """Choose modules and candidates of a scan by the number of operations."""
-    n, M, H = search.shape
+    """Choose the modules and candidates of a scan."""
     selecting, estimating = _with_limits(search, search.probes, k).halves()
-    best, cost = (M, k), float("inf")
-    for g in range(1, M + 1):
-        if n * (g * H + k) > cost:
-            break
-        totals = selecting.scan(search, g, int(SCAN_MULTIPLES[-1] * k))
-        counts = (c for c in _counts(k, SCAN_MULTIPLES, totals.shape[1]) if _reaches(selecting, totals[:, :c], wanted))
-        if (count := next(counts, None)) is None:
-            continue
-        operations = n * (g * H + count) + _GATHER_COST * count * M * H
-        if operations < cost:
-            best, cost = (g, count), operations
-    g, count = best
+    g = _fewest_modules(search, selecting, wanted)
+    totals = selecting.scan(search, g, CANDIDATES_PER_NEIGHBOR * k)
+    counts = range(k, totals.shape[1])
+    count = k + bisect_left(counts, True, key=lambda count: _reaches(selecting, totals[:, :count], wanted))
     expand = -(-count // g)
     recall, error = estimate(estimating.hits(estimating.scan(search, g, max(k, g * expand))), k)
     # A scan of all modules is exact.
-    return SearchBudget(g, expand, k, False, recall, 0.0 if g == M else error)
+    return SearchBudget(g, expand, k, False, recall, 0.0 if g == search.shape[1] else error)
 
 
 def _tune_graph(search: Tunable, k: int, wanted: float) -> SearchBudget | None:
     """Choose the modules and candidates of a graph; None if no number of candidates reaches the wanted recall."""
-    M, probes = search.shape[1], search.probes
-    selecting, estimating = _with_limits(search, probes, k, probes).halves()
-    count = round(GRAPH_MODULES_MULTIPLE * k)
-    g = next((g for g in range(1, M) if selecting.hits(selecting.scan(search, g, count)).mean() >= wanted), M)
-    reached = 0.0
-    for count in _counts(k, GRAPH_MULTIPLES, search.shape[0] - len(search.probes)):
-        totals = search.probe(selecting.modules, g, count, graph=True)[0]
-        if _reaches(selecting, totals, wanted):
-            return _graph_budget(search, g, count, estimating)
-        reached = selecting.hits(totals).mean()
+    n, M, _ = search.shape
+    selecting, estimating = _with_limits(search, search.probes, k, search.probes).halves()
+    g = _fewest_modules(search, selecting, wanted)
+    # Ranking more candidates by all M modules takes longer than scanning one module of all rows.
+    lowest, count, most = k, k, max(k, n // M)
+    while not _reaches(selecting, totals := search.probe(selecting.modules, g, count, graph=True)[0], wanted):
+        if count == most:
+            _warn_of_low_recall(wanted, selecting.hits(totals).mean())
+            return None
+        lowest, count = count + 1, min(2 * count, most)
+
+    def reaches(count: int) -> bool:
+        return _reaches(selecting, search.probe(selecting.modules, g, count, graph=True)[0], wanted)
+
+    return _graph_budget(search, g, lowest + bisect_left(range(lowest, count), True, key=reaches), estimating)
+
+
+def _warn_of_low_recall(wanted: float, reached: float) -> None:
     warnings.warn(
         f"The graph does not reach recall={wanted:g}: it finds {reached:.3f} of the neighbours at most (duplicate rows "
         "can disconnect it). Modules are scanned instead. Drop duplicate rows, or pass engine='faiss'.",
         GraphWarning,
         stacklevel=outside(),
     )
-    return None
 
 
 def _graph_budget(search: Tunable, g: int, count: int, new: Probes) -> SearchBudget:
@@ -199,7 +193,7 @@ def _graph_budget(search: Tunable, g: int, count: int, new: Probes) -> SearchBud
     new_recall, new_error = estimate(new.hits(search.probe(new.modules, g, count, graph=True)[0]), k)
     # Rows that were added last are as hard to find as new ones, so other rows stand for the training rows.
     others = np.delete(np.arange(n), search.probes)
-    known = _with_limits(search, np.sort(np.random.default_rng(1).choice(others, PROBES // 2, replace=False)), k)
+    known = _with_limits(search, np.sort(np.random.default_rng(1).choice(others, len(new.rows), replace=False)), k)
     search.budget = SearchBudget(g, count, k, True, 1.0, 0.0)
     squared = search.query(known.modules, k, modules=None, expand=None, exclude=known.rows)[0]
     known_recall, known_error = estimate(known.hits(squared * M), k)
@@ -211,7 +205,3 @@ def _reaches(probes: Probes, totals: NDArray, wanted: float) -> bool:
     """Whether the mean of the hits is above the wanted recall by at least its standard error."""
     hits = probes.hits(totals)
     return bool(hits.mean() - hits.std() / max(1, len(hits) - 1) ** 0.5 >= wanted)
-
-
-def _counts(k: int, multiples: Iterable[float], most: int) -> list[int]:
-    return sorted({min(most, max(k, round(multiple * k))) for multiple in multiples})

@@ -27,7 +27,10 @@ def require_layout(layout: str) -> Any:
     try:
         return import_extra(PACKAGES[layout], "map")
     except MissingExtraError as error:
-        raise MissingExtraError(f"{error}, or pass layout='spectral', which needs no further package.") from error
+        raise MissingExtraError(
+            f"{error}, or pass layout='spectral' (on the command line: --set layout=spectral), which needs no further "
+            "package."
+        ) from error
 
 
 def eigenmaps(near: Neighborhoods, n_components: int) -> Spectrum | None:

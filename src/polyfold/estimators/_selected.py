@@ -17,9 +17,6 @@ from polyfold.kernels import KernelLike, as_kernel, takes_precomputed
 from polyfold.nonredundant import Regressed, regression_residuals, select_news
 from polyfold.spectra import Spectrum, spectrum_of
 
-# Landmarks of kernels of two points.
-_LANDMARKS = 1000
-
 
 class _PlainSequence(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What both share: a kernel, its spectrum, fitting and empty columns; subclasses add `_fit_rows` and `_rows_at`."""
@@ -80,7 +77,7 @@ class _PlainSequence(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _spectrum(self, X: Matrix, directions: int, seed: int) -> Spectrum:
         kernel = as_kernel(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
-        return spectrum_of(X, kernel, landmarks=_LANDMARKS, directions=directions, seed=seed)
+        return spectrum_of(X, kernel, directions=directions, seed=seed)
 
     def _padded(self, Z: NDArray, dtype: DTypeLike) -> NDArray:
         return np.pad(Z, ((0, 0), (0, self._n_features_out - Z.shape[1]))).astype(dtype, copy=False)

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from polyfold._linalg import row_blocks, squared_distances
 from polyfold._regression import standard_position
 from polyfold._typing import Matrix, SparseMatrix
-from polyfold.metrics._checks import check_numbers, check_same_length
+from polyfold._validation import check_numbers, check_same_length
 
 
 def distance_correlation(X: ArrayLike | SparseMatrix, Y: ArrayLike | SparseMatrix) -> float:

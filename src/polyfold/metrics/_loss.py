@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyfold._validation import check_real
-from polyfold.metrics._checks import check_numbers
+from polyfold._validation import check_numbers, check_real
 
 
 def inner_product_loss(Z: ArrayLike, K: ArrayLike) -> float:

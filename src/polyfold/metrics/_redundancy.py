@@ -16,9 +16,8 @@ from polyfold._regression import (
     standard_position,
 )
 from polyfold._typing import RandomState
-from polyfold._validation import check_choice, check_count, check_real
+from polyfold._validation import check_choice, check_count, check_numbers, check_real, check_same_length
 from polyfold.exceptions import DegenerateDataWarning
-from polyfold.metrics._checks import check_numbers, check_same_length
 
 
 def redundancy(

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyfold._linalg import squared_distances
 from polyfold._regression import standard_position
-from polyfold.metrics._checks import check_labels, check_numbers, check_same_length
+from polyfold._validation import check_labels, check_numbers, check_same_length
 
 BLOCK = 256
 

@@ -15,8 +15,14 @@ from polyfold.modular._problem import (
     spectral_loss,
     waterfill,
 )
-from polyfold.modular._rivals import bagged_autoencoders, bootstrap_maps, partition_maps, random_maps
-from polyfold.modular._solvers import DATA_SOLVERS, SOLVERS
+from polyfold.modular._solvers import (
+    DATA_SOLVERS,
+    SOLVERS,
+    bagged_autoencoders,
+    bootstrap_maps,
+    partition_maps,
+    random_maps,
+)
 from polyfold.modular._sweeps import approximate_root, random_factors, solve_sweeps
 
 __all__ = [

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from polyfold._linalg import row_blocks
+from polyfold._policy import CANDIDATES_PER_NEIGHBOR, HNSW_EFFORT, HNSW_LINKS
 from polyfold._threads import in_blocks, n_threads
 from polyfold._validation import import_extra
 from polyfold.neighbors._search import QUERIES, SEARCHES, Exact, Frame, without_self
@@ -22,9 +23,6 @@ _FAR = 2.0**55
 
 class _Faiss:
     """FAISS's graph index (HNSW); it holds the only copy of the rows, in single precision."""
-
-    links = 16
-    ef_construction = 60
 
     def __init__(self, X: Any):
         if sp.issparse(X):
@@ -47,12 +45,12 @@ class _Faiss:
         return self.index.ntotal
 
     def _empty(self, faiss: Any, n_features: int) -> Any:
-        index = faiss.IndexHNSWFlat(n_features, self.links)
-        index.hnsw.efConstruction = self.ef_construction
+        index = faiss.IndexHNSWFlat(n_features, HNSW_LINKS)
+        index.hnsw.efConstruction = HNSW_EFFORT
         return index
 
     def _ef_search(self, k: int) -> int:
-        return max(48, 2 * k)
+        return max(HNSW_EFFORT, CANDIDATES_PER_NEIGHBOR * k)
 
     def _search(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
         parameters = import_extra("faiss", "faiss").SearchParametersHNSW(efSearch=self._ef_search(k))
@@ -146,9 +144,7 @@ def _single(rows: NDArray) -> NDArray:
 
 
 class _FaissCandidates(_Faiss):
-    """HNSW graph for candidate lists: `efSearch` is the number of candidates, construction has FAISS's default."""
-
-    ef_construction = 40
+    """HNSW graph for candidate lists: `efSearch` is the number of candidates."""
 
     def _ef_search(self, k: int) -> int:
         return k
@@ -181,7 +177,7 @@ class _PyNNDescent:
         self._build()
 
     def _build(self) -> None:
-        links = min(30, self.rows.shape[0] - 1)
+        links = min(30, self.rows.shape[0] - 1)  # 30 is PyNNDescent's default
         descent = import_extra("pynndescent", "pynndescent").NNDescent
         # The graph depends on the number of threads that build it; searches do not.
         self.index = descent(self.rows, n_neighbors=links, random_state=0, n_jobs=1)

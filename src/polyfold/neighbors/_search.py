@@ -13,6 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
 from polyfold._linalg import block_rows, row_blocks
+from polyfold._policy import EXACT_ROWS, RECALL_ROWS
 from polyfold._threads import in_blocks, threaded, using_threads
 from polyfold._validation import check_choice, check_count, outside, sum_duplicates
 from polyfold.exceptions import GraphWarning
@@ -21,11 +22,10 @@ from polyfold.exceptions import GraphWarning
 SEARCHES: dict[str, Any] = {}
 ENGINES = ("auto", "exact", "faiss", "pynndescent", "precomputed")
 APPROXIMATE = ("faiss", "pynndescent")
-# Exact search dominates the fit time above this many rows, unless a tree can be used (few columns).
-_EXACT_ROWS = 20_000
+# scikit-learn searches by trees up to this many columns, which is exact and fast for any number of rows.
 _TREE_COLUMNS = 15
-# PyNNDescent compiles for a minute before its first search, so it needs more rows to pay off.
-_DESCENT_ROWS = 60_000
+# Recall of an approximate search below which a warning is issued.
+LOWEST_RECALL = 0.9
 # Sampled rows that determine the origin and the scale of the data.
 _FRAME_ROWS = 2001
 # Extra candidates of the exact search, because rounding can change the order of the last ones.
@@ -34,9 +34,6 @@ _SPARE = 4
 QUERIES = 2048
 # Sums of squares stay finite for entries up to 2 to this power, in single and in double precision.
 _LARGEST = {4: 55, 8: 500}
-# Rows on which the recall of an approximate search is estimated, and the recall below which a warning is issued.
-RECALL_ROWS = 200
-LOWEST_RECALL = 0.9
 # Relative difference of distances that single precision cannot resolve: closer distances are ties.
 _ROUNDING = 1e-5
 
@@ -130,19 +127,18 @@ def is_graph(engine: Any) -> bool:
 def choose_engine(n_samples: int, n_features: int, *, sparse: bool = False, approximate: bool = True) -> str:
     """Return the engine that "auto" selects: an approximate one for large data, if it is installed.
 
-    FAISS above 20,000 rows; PyNNDescent above 60,000 rows if FAISS is missing or the rows are sparse; otherwise, and
-    for few columns, scikit-learn ("exact"), whose time grows with the square of the number of rows. With
+    Above 20,000 rows FAISS, or PyNNDescent if FAISS is missing or the rows are sparse. Otherwise, and for at most 15
+    columns, scikit-learn ("exact"), whose time grows with the square of the number of rows. With
     ``approximate=False``: FAISS's flat index ("flat") or scikit-learn.
     """
     has_faiss = not sparse and importlib.util.find_spec("faiss") is not None
     if not approximate:
         return "flat" if has_faiss else "exact"
-    if n_features <= _TREE_COLUMNS or n_samples <= _EXACT_ROWS:
+    if n_features <= _TREE_COLUMNS or n_samples <= EXACT_ROWS:
         return "exact"
     if has_faiss:
         return "faiss"
-    has_descent = n_samples > _DESCENT_ROWS and importlib.util.find_spec("pynndescent") is not None
-    return "pynndescent" if has_descent else "exact"
+    return "exact" if importlib.util.find_spec("pynndescent") is None else "pynndescent"
 
 
 def without_self(distances: NDArray, indices: NDArray, rows: NDArray | None = None) -> tuple[NDArray, NDArray]:

@@ -1,9 +1,14 @@
 """One page to explore a fitted model with: linked views, the diversity slider, neighbours, figures."""
 
+import base64
+import gzip
+import hashlib
+import html
 import json
 import numbers
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +22,56 @@ from polyfold._threads import using_threads
 from polyfold._typing import RandomState, Table
 from polyfold._validation import check_count
 from polyfold.report._columns import Columns, apart, as_column, encode, named_columns
-from polyfold.report._document import Arrays, document
 from polyfold.report._images import as_images, sheet
 from polyfold.report._scores import Scorer, true_rows
-from polyfold.report._steps import Step, path_of, quantised, slider_grid, steps_of, thinned, with_neighbors
+from polyfold.report._steps import SliderStep, path_of, quantised, slider_grid, steps_of, thinned, with_neighbors
 from polyfold.report._views import Model, View, _as_rows, plane_of, unwrap
 
 # A page stays below 5 MB: what the frame and the drawing library leave of it.
 _PAGE_BYTES = 4_600_000
 _NEIGHBORS, _VIEWS = 6, 6
+SCRIPTS = ("regl-scatterplot.min.js", "data.js", "panels.js", "details.js", "explorer.js")
+
+
+class Arrays:
+    """Arrays in a row of bytes; equal ones are stored once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, dict[str, Any]] = {}
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, array: NDArray) -> dict[str, Any]:
+        """Store an array of bytes, uint16 or uint32, and return where it is."""
+        content = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()
+        key = hashlib.blake2b(content + array.dtype.str.encode()).digest()
+        if key not in self._known:
+            self._known[key] = {"at": self._size, "bits": 8 * array.dtype.itemsize, "size": int(array.size)}
+            self._parts.append(content + bytes(-len(content) % 4))
+            self._size += len(self._parts[-1])
+        return self._known[key]
+
+    def content(self) -> bytes:
+        """Return all bytes."""
+        return b"".join(self._parts)
+
+
+def document(title: str, chapters: Sequence[dict[str, Any]], arrays: Arrays) -> str:
+    """Return the page as text."""
+    frame = _file("explorer.html")
+    scripts = "\n".join(f"<script>{_file(name)}</script>" for name in SCRIPTS)
+    header = json.dumps({"title": title, "chapters": chapters}, separators=(",", ":"), allow_nan=False).encode()
+    header += b" " * (-len(header) % 4)
+    blob = len(header).to_bytes(4, "little") + header + arrays.content()
+    data = base64.b64encode(gzip.compress(blob, 6, mtime=0)).decode()
+    parts = {"TITLE": html.escape(title), "STYLE": _file("explorer.css"), "DATA": data, "SCRIPTS": scripts}
+    for name, part in parts.items():
+        frame = frame.replace(f"<!--{name}-->", part)
+    return frame
+
+
+def _file(name: str) -> str:
+    return resources.files("polyfold.report").joinpath("page", name).read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -41,7 +87,7 @@ class Chapter:
     """
 
     content: dict[str, Any]
-    steps: list[Step]
+    steps: list[SliderStep]
 
 
 def explore(
@@ -298,7 +344,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-def _packed(step: Step, arrays: Arrays) -> dict[str, Any]:
+def _packed(step: SliderStep, arrays: Arrays) -> dict[str, Any]:
     n = len(step.views.whole)
     kind = np.uint16 if n <= 65_536 else np.uint32
     planes = [quantised(view.plane) for view in step.views.views]

@@ -19,7 +19,7 @@ _LEVELS = 4095  # twelve bits for a coordinate
 
 
 @dataclass(frozen=True)
-class Step:
+class SliderStep:
     """What the page shows of one model."""
 
     diversity: float | None
@@ -56,9 +56,11 @@ def thinned(path: list[BaseEstimator], model: BaseEstimator, most: int) -> list[
     return sorted([model, *(others[i] for i in keep)], key=lambda m: m.diversity)
 
 
-def steps_of(path: list[BaseEstimator], X: Table, extra: Sequence[View], scorer: Scorer, *, most: int) -> list[Step]:
+def steps_of(
+    path: list[BaseEstimator], X: Table, extra: Sequence[View], scorer: Scorer, *, most: int
+) -> list[SliderStep]:
     """Return the stations of a path, each mirrored towards the one before."""
-    steps: list[Step] = []
+    steps: list[SliderStep] = []
     for model in path:
         views = views_of(model, X, most=most)
         bars = scorer.bars(views)
@@ -66,11 +68,11 @@ def steps_of(path: list[BaseEstimator], X: Table, extra: Sequence[View], scorer:
         shown = [*(_towards(v, steps, i) for i, v in enumerate(views.views)), *extra]
         names = apart([view.name for view in shown])
         views = replace(views, views=[replace(v, name=name) for v, name in zip(shown, names, strict=True)])
-        steps.append(Step(getattr(model, "diversity", None), views, figures, _allocation(model), bars))
+        steps.append(SliderStep(getattr(model, "diversity", None), views, figures, _allocation(model), bars))
     return steps
 
 
-def with_neighbors(step: Step, k: int) -> Step:
+def with_neighbors(step: SliderStep, k: int) -> SliderStep:
     """Add the `k` nearest other points of every point, in all and in every view."""
     everyone = np.arange(len(step.views.whole))
     searched = {view.name: view.rows for view in step.views.views}
@@ -101,7 +103,7 @@ def _allocation(model: BaseEstimator) -> NDArray | None:
     return np.asarray(model.allocation_) if hasattr(model, "allocation_") else None
 
 
-def _towards(view: View, steps: list[Step], i: int) -> View:
+def _towards(view: View, steps: list[SliderStep], i: int) -> View:
     """Mirror a view so that its points lie near where they were: distances do not change."""
     if not steps:
         return view

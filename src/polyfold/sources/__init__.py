@@ -1,36 +1,27 @@
 """Rows wherever they are: arrays, files, streams of blocks and clusters, read block by block."""
 
-from polyfold.sources._budget import budget, memory_budget
-from polyfold.sources._checks import as_block, check_block
-from polyfold.sources._cluster import answering, current_client
-from polyfold.sources._gather import all_or_some
-from polyfold.sources._methods import by_blocks, method_rows, write_rows
-from polyfold.sources._opening import as_source, check_stream, in_memory, is_stream, trusted
-from polyfold.sources._picking import answer_others, pick_rows
-from polyfold.sources._source import Source, add_up, stack_rows
-from polyfold.sources._survey import Survey, survey
+from polyfold.sources._budget import budget as budget
+from polyfold.sources._budget import memory_budget
+from polyfold.sources._dask import answering as answering
+from polyfold.sources._dask import current_client as current_client
+from polyfold.sources._methods import by_blocks as by_blocks
+from polyfold.sources._methods import method_rows as method_rows
+from polyfold.sources._methods import write_rows
+from polyfold.sources._opening import as_source
+from polyfold.sources._opening import check_stream as check_stream
+from polyfold.sources._opening import in_memory as in_memory
+from polyfold.sources._opening import is_stream as is_stream
+from polyfold.sources._opening import trusted as trusted
+from polyfold.sources._picking import all_or_some as all_or_some
+from polyfold.sources._picking import answer_others as answer_others
+from polyfold.sources._picking import pick_rows as pick_rows
+from polyfold.sources._source import Source
+from polyfold.sources._source import add_up as add_up
+from polyfold.sources._source import as_block as as_block
+from polyfold.sources._source import check_block as check_block
+from polyfold.sources._source import stack_rows as stack_rows
+from polyfold.sources._survey import Survey as Survey
+from polyfold.sources._survey import survey as survey
 
-__all__ = [
-    "Source",
-    "Survey",
-    "add_up",
-    "all_or_some",
-    "answer_others",
-    "answering",
-    "as_block",
-    "as_source",
-    "budget",
-    "by_blocks",
-    "check_block",
-    "check_stream",
-    "current_client",
-    "in_memory",
-    "is_stream",
-    "memory_budget",
-    "method_rows",
-    "pick_rows",
-    "stack_rows",
-    "survey",
-    "trusted",
-    "write_rows",
-]
+# The other names are for the package itself.
+__all__ = ["Source", "as_source", "memory_budget", "write_rows"]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from polyfold._typing import Matrix, SparseMatrix, SupportsArray
 from polyfold._validation import import_extra
 from polyfold.sources._budget import budget
-from polyfold.sources._checks import as_block, float_type
-from polyfold.sources._source import Source
+from polyfold.sources._source import Source, as_block, float_type
 
 if TYPE_CHECKING:
     import pyarrow

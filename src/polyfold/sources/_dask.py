@@ -6,8 +6,11 @@ worker is lost.
 """
 
 import functools
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +20,12 @@ from numpy.typing import NDArray
 from polyfold._threads import using_threads
 from polyfold._typing import Matrix
 from polyfold._validation import import_extra
-from polyfold.sources._checks import as_block, check_block, float_type
-from polyfold.sources._cluster import answering, current_client
 from polyfold.sources._containers import ArraySource, check_matrix
-from polyfold.sources._source import Part, Result, Source, checked
+from polyfold.sources._source import Part, Result, Source, as_block, check_block, checked, float_type
 
 if TYPE_CHECKING:
     from dask.delayed import Delayed
+    from distributed import Client
 
 # Sums that one task merges.
 BRANCHES = 8
@@ -193,3 +195,32 @@ def _map_chunk(shared: tuple[Any, Any, Any], chunk: Matrix, start: int | None) -
     if start is not None:
         check_block(block, start)
     return function(source.named(block))
+
+
+def current_client() -> "Client | None":
+    """Return the client of the cluster that Dask uses here; None where Dask works in this process."""
+    distributed = sys.modules.get("distributed")  # where nobody has loaded it there is no cluster
+    if distributed is None:
+        return None
+    try:
+        return distributed.default_client()
+    except ValueError:  # its way to say that there is none
+        return None
+
+
+@contextmanager
+def answering(client: "Client | None") -> Iterator[None]:
+    """Say in one sentence that a cluster is gone, where it is; None is none."""
+    if client is None:
+        yield
+        return
+    try:
+        if client.status != "running":
+            raise ConnectionError(f"its client is {client.status}")
+        yield
+    except (CancelledError, ConnectionError) as error:
+        raise ConnectionError(
+            f"the Dask scheduler at {client.scheduler.address if client.scheduler else 'its address'} must answer "
+            f"until the work is done, got none ({error}); connect a distributed.Client to a cluster that runs, and "
+            "start again."
+        ) from error

@@ -11,7 +11,7 @@ from polyfold.spectra._builder import (
 )
 from polyfold.spectra._eigen import EIGEN_SOLVERS, EigenSolver, choose_solver, make_solver, residuals, top_directions
 from polyfold.spectra._linear import linear_spectrum, update_linear_spectrum
-from polyfold.spectra._operator import spectrum_from_operator
+from polyfold.spectra._operator_spectrum import spectrum_from_operator
 from polyfold.spectra._spectrum import Spectrum
 
 __all__ = [

@@ -18,7 +18,7 @@ from polyfold._typing import Matrix
 from polyfold.kernels import FeatureMap, GraphKernel, IdentityFeatures, Kernel, PointFeatures, fourier_features
 from polyfold.sources import Source, add_up, stack_rows, survey, trusted
 from polyfold.spectra._eigen import DenseSolver
-from polyfold.spectra._operator import spectrum_from_operator
+from polyfold.spectra._operator_spectrum import spectrum_from_operator
 from polyfold.spectra._spectrum import Spectrum
 
 FEATURE_MAPS = ("auto", "exact", "nystroem", "fourier")
@@ -28,8 +28,8 @@ def spectrum_of(
     X: Matrix,
     kernel: Kernel | GraphKernel,
     *,
-    landmarks: int,
     directions: int,
+    landmarks: int = 1000,
     feature_map: FeatureMap = "auto",
     seed: int = 0,
 ) -> Spectrum:
@@ -39,10 +39,10 @@ def spectrum_of(
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
     kernel : Kernel or GraphKernel
-    landmarks : int
-        Landmarks or random features that stand for a kernel of two points; up to twice as many rows it is exact.
     directions : int
         Most directions to keep.
+    landmarks : int, default=1000
+        Landmarks or random features that stand for a kernel of two points; up to twice as many rows it is exact.
     feature_map : str or PointFeatures, default="auto"
     seed : int, default=0
         Of the landmarks or frequencies.

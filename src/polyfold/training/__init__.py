@@ -7,8 +7,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from polyfold.training._architecture import MLP
-from polyfold.training._options import Training
-from polyfold.training._scaling import Scaling
+from polyfold.training._options import Scaling, Training
 
 if TYPE_CHECKING:
     from polyfold.training._checkpoint import Checkpoint as Checkpoint
@@ -16,18 +15,17 @@ if TYPE_CHECKING:
     from polyfold.training._ensemble import build_ensemble as build_ensemble
     from polyfold.training._loop import Task as Task
     from polyfold.training._loop import mean_loss as mean_loss
+    from polyfold.training._loop import modular_objective as modular_objective
     from polyfold.training._loop import seeded as seeded
     from polyfold.training._loop import split_rows as split_rows
     from polyfold.training._loop import train as train
-    from polyfold.training._loss import modular_objective as modular_objective
 
 __all__ = ["MLP", "Scaling", "Training"]
 
 _TORCH = {
     "_checkpoint": ["Checkpoint"],
     "_ensemble": ["Chain", "build_ensemble"],
-    "_loop": ["Task", "mean_loss", "seeded", "split_rows", "train"],
-    "_loss": ["modular_objective"],
+    "_loop": ["Task", "mean_loss", "modular_objective", "seeded", "split_rows", "train"],
 }
 
 

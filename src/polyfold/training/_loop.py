@@ -186,3 +186,24 @@ def _resume(network: nn.Module, optimizer: torch.optim.Optimizer, checkpoint: Ch
     for index, own in enumerate(state["random"][1:]):
         torch.cuda.set_rng_state(own, index)
     return Run(**state["run"])
+
+
+def modular_objective(outputs: torch.Tensor, target: torch.Tensor, diversity: float) -> torch.Tensor:
+    """Return the loss of modular regression networks [Reeve2015, eq. 2], averaged over the rows.
+
+    The mean error minus λ times the spread of the modules equals (1 - λ) · mean error + λ · error of the mean
+    (Proposition 1). This form is a sum of non-negative terms.
+
+    Parameters
+    ----------
+    outputs : tensor of shape (M, n, q)
+    target : tensor of shape (n, q)
+    diversity : float
+
+    Returns
+    -------
+    loss : tensor of shape ()
+    """
+    single = (outputs - target).square().sum(dim=2).mean()
+    composite = (outputs.mean(dim=0) - target).square().sum(dim=1).mean()
+    return (1 - diversity) * single + diversity * composite

@@ -1,11 +1,14 @@
-"""How modules are trained."""
+"""How modules are trained, and the scale of their rows."""
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
-from polyfold._validation import check_choice, check_count, check_real
+from polyfold._validation import check_choice, check_count, check_range, check_real
+from polyfold.exceptions import DegenerateDataWarning
 
 if TYPE_CHECKING:
     import torch
@@ -77,3 +80,28 @@ class Training(BaseEstimator):
         share = check_real("validation_fraction", self.validation_fraction, minimum=0.0, maximum=0.9)
         tol = check_real("tol", self.tol, minimum=0.0)
         return Training(**whole, learning_rate=rate, optimizer=self.optimizer, validation_fraction=share, tol=tol)
+
+
+class Scaling:
+    """Shift by the mean and divide by one number, so that units do not matter to the learning rate."""
+
+    def __init__(self, X: np.ndarray):
+        # Sums in another memory order differ in the last digit, and training would amplify that.
+        X = np.ascontiguousarray(X)
+        self.mean = X.mean(axis=0, dtype=np.float64)
+        spread = float(np.sqrt(np.mean(np.square(X - self.mean))))
+        self.scale = spread if spread > 0 else 1.0
+        if spread == 0:
+            message = "all rows are equal, so that there is nothing to learn; check the data."
+            warnings.warn(message, DegenerateDataWarning, stacklevel=4)
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """Return scaled float32 rows."""
+        with np.errstate(over="ignore"):
+            rows = ((np.ascontiguousarray(X) - self.mean) / self.scale).astype(np.float32)
+        check_range(rows, "X, in units of the spread of the training rows,")
+        return rows
+
+    def undo(self, X: np.ndarray) -> np.ndarray:
+        """Return rows in the original units."""
+        return X * self.scale + self.mean

@@ -20,8 +20,6 @@ from polyfold.ensembles._neighbors import ModularNeighbors
 from polyfold.metrics import retrieval_precision
 from polyfold.neighbors import make_search, sorted_lists
 
-DEFAULT_GRID = (0.0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995, 0.999)
-
 
 @dataclass(frozen=True)
 class DiversitySelection:
@@ -55,7 +53,7 @@ def select_diversity(
     X: Table,
     y: ArrayLike | None = None,
     *,
-    grid: Sequence[float] = DEFAULT_GRID,
+    grid: Sequence[float] = (0.0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995, 0.999),
     cv: int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] = 3,
     scoring: Literal["retrieval", "accuracy"] | Callable[..., float] | None = None,
 ) -> DiversitySelection:
