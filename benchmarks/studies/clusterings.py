@@ -92,10 +92,11 @@ def run_once(label: str, method: Method, sample: Labelled, seed: int, shared: di
 @cache
 def warm_up(label: str, dtype: np.dtype, is_text: bool, is_embedding: bool) -> None:
     """Import and compile what the method needs, on random rows of the same type."""
-    n = 4200 if METHODS[label].prepared != "rows" else 300  # UMAP uses other code above 4,096 rows
-    X = np.abs(np.random.default_rng(0).normal(0, 50, (n, 50))).astype(dtype)
-    few = Labelled(sp.csr_matrix(X * (X > 50)) if is_text else X, np.arange(n) % 3, is_text, is_embedding)
-    METHODS[label].cluster(PREPARED[METHODS[label].prepared](few, 0), 3, 0)
+    prepare, cluster = PREPARED[METHODS[label].prepared], METHODS[label].cluster
+    for n in (300, 4200) if METHODS[label].prepared != "rows" else (300,):  # UMAP has other code above 4,096 rows
+        X = np.abs(np.random.default_rng(0).normal(0, 50, (n, 50))).astype(dtype)
+        few = Labelled(sp.csr_matrix(X * (X > 50)) if is_text else X, np.arange(n) % 3, is_text, is_embedding)
+        cluster(prepare(few, 0), 3, 0)
 
 
 def scored(y: np.ndarray, labels: np.ndarray) -> list[float]:
