@@ -64,7 +64,7 @@ def fast_hdbscan(X: np.ndarray, c: int, seed: int) -> Found:
     """HDBSCAN of the rows."""
     import fast_hdbscan as package
 
-    return Found(package.HDBSCAN(min_cluster_size=SMALLEST).fit(X.astype(np.float32)).labels_, [])
+    return Found(package.HDBSCAN(min_cluster_size=SMALLEST).fit(np.ascontiguousarray(X, np.float32)).labels_, [])
 
 
 def evoc(X: np.ndarray, c: int, seed: int) -> Found:
