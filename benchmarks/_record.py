@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 import time
 from collections.abc import Callable
@@ -15,7 +16,18 @@ from typing import Any
 import numpy as np
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "torch", "umap-learn", "pynndescent")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "faiss-cpu",
+    "torch",
+    "umap-learn",
+    "pynndescent",
+    "evoc",
+    "fast_hdbscan",
+)
 
 
 def data_folder() -> Path:
@@ -51,7 +63,7 @@ def record(study: str, part: str, figures: Any) -> Path:
         "figures": {**known.get("figures", {}), part: figures},
     }
     written = path.with_suffix(f".{os.getpid()}")
-    written.write_text(json.dumps(whole, indent=1, default=_plain) + "\n")
+    written.write_text(_shortened(json.dumps(whole, indent=1, default=_plain)) + "\n")
     return written.replace(path)  # at once: another part may be reading
 
 
@@ -70,6 +82,11 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
+
+
+def _shortened(text: str) -> str:
+    """Write every list of numbers on one line."""
+    return re.sub(r"\[[-+\d.eE,\s]+\]", lambda found: "[" + " ".join(found[0][1:-1].split()) + "]", text)
 
 
 def _plain(value: Any) -> Any:

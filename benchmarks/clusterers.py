@@ -50,11 +50,10 @@ def umap(sample: Labelled, seed: int, **options: Any) -> np.ndarray:
     """Coordinates of umap-learn, by default for clustering."""
     from umap import UMAP
 
-    metric = "cosine" if sample.is_text else "euclidean"
     settings = {"n_components": 10, "min_dist": 0.0, "n_neighbors": NEIGHBORS, "random_state": seed, "n_jobs": 1}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="umap|sklearn.manifold")
-        return UMAP(metric=metric, **{**settings, **options}).fit_transform(sample.X)
+        return UMAP(metric=sample.metric, **{**settings, **options}).fit_transform(sample.X)
 
 
 def hdbscan(Z: np.ndarray, c: int, seed: int) -> np.ndarray:

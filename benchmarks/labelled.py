@@ -1,5 +1,7 @@
 """Labelled sets on which clusterings are compared: what is stored, at most 5,000 rows, the same for every method.
 
+Sentence embeddings (`embeddings`) are all files NAME_minilm.npz of the data folder, with all rows.
+
 Left out are *rectangles*, whose classes (wide or tall) are no groups of the pixels, and sets without classes. Text is
 tf-idf with rows of unit length. Tables whose columns have different units come twice, as stored and with columns of
 unit variance. Eight missing ages of *dermatology* are the median age.
@@ -20,6 +22,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 ROWS = 5000
+EMBEDDED = "_minilm"
 # Took no part in choosing any default of the library; reported apart.
 HELD_OUT = ("usps_11000", "isolet1", "mfeat_fourier", "orl_32", "segment", "reuters")
 
@@ -31,6 +34,12 @@ class Labelled:
     X: Any
     y: np.ndarray
     is_text: bool
+    is_embedding: bool = False
+
+    @property
+    def metric(self) -> str:
+        """Distance that users pass to other packages for such data."""
+        return "cosine" if self.is_text or self.is_embedding else "euclidean"
 
     @property
     def n_classes(self) -> int:
@@ -39,7 +48,13 @@ class Labelled:
 
 
 def load_labelled(name: str, data: Path, rows: int | None = ROWS) -> Labelled:
-    """Read a set by its name in `NAMES`; more than `rows` are thinned out, classes in proportion, by a fixed seed."""
+    """Read a set by its name in `NAMES` or `embeddings`.
+
+    Of labelled sets with more than `rows` rows, as many are drawn, classes in proportion, by a fixed seed.
+    """
+    if name.endswith(EMBEDDED):
+        X, y = _stored(name)(data)
+        return Labelled(X.astype(np.float32), np.unique(y, return_inverse=True)[1], False, is_embedding=True)
     stem, _, scaled = name.partition(", ")
     X, y = _SOURCES[stem](data)
     if rows is not None and len(y) > rows:
@@ -47,6 +62,11 @@ def load_labelled(name: str, data: Path, rows: int | None = ROWS) -> Labelled:
     if scaled:
         X = StandardScaler().fit_transform(X)
     return Labelled(X, np.unique(y, return_inverse=True)[1], sp.issparse(X))
+
+
+def embeddings(data: Path) -> tuple[str, ...]:
+    """Names of the sets of sentence embeddings in the data folder."""
+    return tuple(sorted(path.stem for path in data.glob(f"*{EMBEDDED}.npz")))
 
 
 def is_held_out(name: str) -> bool:
