@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import polyfold as pf
 from polyfold import baselines, kernels
+from polyfold.kernels import DiffusionMaps
 
 SharedCenters = kernels.SharedCenters
 
@@ -304,6 +305,17 @@ ENSEMBLES = [
         ),
         minimum=5,
         exempt=_OWN_CENTRE,
+    ),
+    Entry("KernelClustering", pf.KernelClustering(3, random_state=0), minimum=5, exempt=_OWN_CENTRE),
+    Entry(
+        "KernelClustering-rbf",
+        pf.KernelClustering(3, kernel="rbf", random_state=0),
+        minimum=5,
+    ),
+    Entry(
+        "KernelClustering-diffusion",
+        pf.KernelClustering(3, kernel=DiffusionMaps(4), random_state=0),
+        minimum=6,
     ),
     Entry(
         "BootstrapMap",

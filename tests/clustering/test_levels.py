@@ -1,80 +1,89 @@
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score, mutual_info_score
 
-from polyfold.bootstrap import shared_centers
-from polyfold.clustering import estimate_number
-from polyfold.clustering._levels import _graph, _smallest_gaps
+from polyfold.clustering import (
+    Replicate,
+    cluster_stability,
+    fit_tree,
+    information,
+    select_levels,
+    stability_curve,
+)
 
 SEEDS = np.random.SeedSequence(0)
-K = 10
 
 
-def codes_of(labels, n_clusterings, n_centers, noise, seed):
-    """Codes that separate the groups, except for a fraction of stray ones."""
-    rng = np.random.default_rng(seed)
-    stray = rng.random((n_clusterings, len(labels))) < noise
-    return np.where(stray, rng.integers(n_centers, size=stray.shape), labels).astype(np.uint8)
+def replicate(Z, seed, noise=0.3):
+    """Build a tree of other rows, and assign the same ones to it."""
+    other = Z + noise * np.random.default_rng(seed).standard_normal(Z.shape)
+    tree = fit_tree(other, None, seeds=SEEDS)
+    return Replicate(tree, tree.assign(Z))
 
 
-def estimate(codes, size):
-    return estimate_number([codes], [size], seeds=SEEDS)
-
-
-@pytest.mark.parametrize("n_groups", [2, 4, 20])
-def test_the_number_of_clear_groups_is_found(n_groups):
-    y = np.arange(40 * n_groups) % n_groups
-    found = estimate(codes_of(y, 60, 25, 0.3, seed=1), 25)
-    assert (found.number, found.doubt) == (n_groups, "")
-    assert found.scores[n_groups][1] == 1.0
-
-
-def test_groups_of_very_unequal_size_count_alike():
-    y = np.repeat(np.arange(4), [300, 120, 40, 18])
-    found = estimate(codes_of(y, 60, 15, 0.3, seed=1), 15)
-    assert (found.number, found.doubt) == (4, "")
-
-
-def test_noise_has_no_clear_number():
-    codes = codes_of(np.zeros(300, dtype=int), 60, 15, 1.0, seed=1)
-    assert estimate(codes, 15).doubt.startswith("its score is 0.")
-
-
-def test_gaps_are_zero_for_every_component_of_the_graph():
-    y = np.repeat(np.arange(3), 30)
-    codes = [np.tile(y.astype(np.uint8), (8, 1)), codes_of(y, 8, 3, 0.0, seed=0)]
-    gaps = _smallest_gaps(codes, [3, 3], 5)
-    np.testing.assert_allclose(gaps[:3], 0.0, atol=1e-12)
-    assert gaps[3] > 0.05
-
-
-def test_the_graph_is_that_of_all_layers_written_out():
-    """Weights against their formula on the matrix of shared codes."""
+@pytest.fixture(scope="module")
+def grouped():
     rng = np.random.default_rng(0)
-    codes = [rng.integers(4, size=(30, 40), dtype=np.uint8), rng.integers(3, size=(20, 40), dtype=np.uint8)]
-    shared = sum(shared_centers(layer, layer) for layer in codes) / 50
-    np.fill_diagonal(shared, -np.inf)
-    weights = np.zeros((40, 40))
-    for i, row in enumerate(shared):
-        near = np.argsort(-row, kind="stable")[:K]
-        d = np.sqrt(1 - row[near])
-        weights[i, near] = np.exp(-(d - d[0]) / np.mean(d - d[0]))
-    # At equal distances the last of the list may be another: their rows are left out.
-    found = _graph(codes, [4, 3], K).toarray()
-    expected = weights + weights.T - weights * weights.T
-    same = [i for i in range(40) if np.sort(shared[i])[-K] > np.sort(shared[i])[-K - 1]]
-    rows = np.ix_(same, same)
-    assert len(same) > 10
-    np.testing.assert_allclose(found[rows], expected[rows], atol=1e-12)
+    y = np.arange(240) % 4
+    return 3 * np.eye(8)[y] + 0.3 * rng.standard_normal((240, 8)), y
 
 
-def test_duplicates_count_once_if_there_are_many_distinct_rows():
-    y = np.repeat([0, 1], 40)
-    found = estimate(np.repeat(codes_of(y, 60, 15, 0.4, seed=1), 40, axis=1), 15)
-    assert (found.number, found.doubt) == (2, "")
+@pytest.fixture(scope="module")
+def pair(grouped):
+    return replicate(grouped[0], 1), replicate(grouped[0], 2)
 
 
-@pytest.mark.parametrize(("n", "numbers"), [(2, [2]), (10, [2, 3]), (40, [2, 3, 4, 5])])
-def test_every_number_tried_has_rows_for_its_clusters(n, numbers):
-    found = estimate(codes_of(np.arange(n) % 2, 60, 9, 0.3, seed=0), 9)
-    assert list(found.scores) == numbers
-    assert found.number == 2
+def test_the_curve_is_the_adjusted_rand_index_of_every_cut(pair):
+    left, right = pair
+    curve = stability_curve(left, right)
+    assert list(curve) == list(range(2, min(left.tree.n_small, right.tree.n_small) + 1))
+    for number in (2, 3, 4, 5, 17, 64, 200):
+        labels = [each.tree.cut(number)[each.labels] for each in pair]
+        assert curve[number] == pytest.approx(adjusted_rand_score(*labels), abs=1e-12)
+
+
+def test_clear_groups_repeat_and_carry_most_information(pair, grouped):
+    left, right = pair
+    curve = stability_curve(left, right)
+    assert curve[4] == 1.0
+    levels = select_levels(curve)
+    assert 4 in levels
+    assert max(levels, key=lambda number: information(left, right, number)) == 4
+
+
+def test_information_is_shared_bits_less_those_not_shared(pair):
+    """Of many rows, chance is small: information is 2 I - H, within the correction."""
+    left, right = pair
+    labels = [each.tree.cut(4)[each.labels] for each in pair]
+    shared = mutual_info_score(*labels) / np.log(2)
+    assert information(left, right, 4) == pytest.approx(2 * shared - 2.0, abs=0.05)  # four equal groups: two bits
+
+
+def test_noise_repeats_nothing():
+    rng = np.random.default_rng(0)
+    queries = rng.standard_normal((300, 6))
+    trees = [fit_tree(rng.standard_normal((300, 6)), None, seeds=SEEDS) for _ in range(2)]
+    left, right = (Replicate(tree, tree.assign(queries)) for tree in trees)
+    assert max(information(left, right, number) for number in select_levels(stability_curve(left, right))) < 0
+
+
+def test_finding_nothing_twice_is_not_stability():
+    tree = fit_tree(np.eye(3), None, seeds=SEEDS)
+    one = Replicate(tree, np.zeros(20, dtype=np.int32))
+    assert stability_curve(one, one) == {2: 0.0, 3: 0.0}
+
+
+def test_of_equally_stable_numbers_the_largest_is_a_level():
+    assert select_levels({2: 1.0, 3: 1.0, 4: 0.2, 5: 0.1}) == [3, 4]
+
+
+def test_a_cluster_that_repeats_is_stable(pair, grouped):
+    Z, _ = grouped
+    tree = fit_tree(Z, None, seeds=SEEDS)
+    stability = cluster_stability(tree, tree.assign(Z), list(pair))
+    assert stability.shape == (2 * tree.n_small - 1,)
+    assert stability[-1] == 1.0
+    groups = [number for number, size in enumerate(tree.members()) if size == 60]
+    assert len(groups) == 4
+    assert (stability[groups] == 1.0).all()
+    assert stability[: tree.n_small].mean() < 0.6

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from polyfold.bootstrap import shared_centers
-from polyfold.clustering import _spectral_readout, fit_membership, fit_spectral_readout, spectral_labels
+from polyfold.clustering import _spectral_readout, fit_membership, fit_spectral_readout, fit_tree
+
+SEEDS = np.random.SeedSequence(0)
 
 
 @pytest.fixture(params=["whole", "by steps"])
@@ -22,13 +24,13 @@ def grouped_codes(n, n_clusterings, n_centers, seed=0):
 
 
 def test_coordinates_are_those_of_the_literal_walk(atol):
-    """Eigenvectors of d^-1/2 S d^-1/2, times the roots of the eigenvalues, rows of norm one [Ng2002]."""
+    """Eigenvectors of d^-1/2 S d^-1/2, times the squares of the eigenvalues, rows of norm one [Ng2002]."""
     codes, _ = grouped_codes(400, 40, 12)
-    readout = fit_spectral_readout(codes, 12, 3, seed=0)
+    readout = fit_spectral_readout(codes, 12, 3, seeds=SEEDS)
     S = shared_centers(codes, codes) / len(codes)
     roots = np.sqrt(S.sum(axis=1))
     values, vectors = np.linalg.eigh(S / np.outer(roots, roots))
-    values, expected = values[::-1][:3], vectors[:, ::-1][:, :3] * np.sqrt(values[::-1][:3])
+    values, expected = values[::-1][:3], vectors[:, ::-1][:, :3] * values[::-1][:3] ** 2
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
     np.testing.assert_allclose(readout.eigenvalues, values, rtol=1e-3)
     # Signs are free, so inner products are compared.
@@ -38,22 +40,22 @@ def test_coordinates_are_those_of_the_literal_walk(atol):
 
 def test_groups_of_unequal_size_are_found():
     codes, y = grouped_codes(300, 40, 12)
-    Z = fit_spectral_readout(codes, 12, 3, seed=0).transform(codes)
+    Z = fit_spectral_readout(codes, 12, 3, seeds=SEEDS).transform(codes)
     np.testing.assert_allclose(np.linalg.norm(Z, axis=1), 1.0)
-    labels = spectral_labels(codes, 12, 3, seed=0, n_init=3)
+    tree = fit_tree(Z, 3, seeds=SEEDS)
+    labels = tree.cut(3)[tree.assign(Z)]
     assert [len(set(labels[y == group])) for group in range(3)] == [1, 1, 1]
 
 
 def test_equal_rows_are_one_point():
     codes = np.zeros((10, 30), dtype=np.uint8)
-    Z = fit_spectral_readout(codes, 4, 3, seed=0).transform(codes)
+    Z = fit_spectral_readout(codes, 4, 3, seeds=SEEDS).transform(codes)
     np.testing.assert_allclose(Z, Z[:1].repeat(30, axis=0), atol=1e-7)
-    assert (spectral_labels(codes, 4, 3, seed=0, n_init=3) == 0).all()
 
 
 def test_rows_that_share_little_with_their_cluster_are_noise():
     codes, y = grouped_codes(300, 40, 12)
     codes[:, 5] = np.random.default_rng(1).integers(0, 12, 40)
-    labels = fit_membership(codes, 12, y, 3).without_noise(codes, y, 0.5)
-    assert labels[5] == -1
-    assert (labels >= 0).mean() > 0.95
+    is_noise = fit_membership(codes, 12, y, 3).is_noise(codes, y, 0.5)
+    assert is_noise[5]
+    assert is_noise.mean() < 0.05

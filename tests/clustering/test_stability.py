@@ -3,7 +3,7 @@ from sklearn.datasets import make_blobs
 
 from polyfold._policy import SAME_STABILITY, STABILITY_ROWS
 from polyfold.bootstrap import decaying_sizes
-from polyfold.clustering import agreement, layer_stability, select_feature_fraction, select_layer
+from polyfold.clustering import layer_stability, select_feature_fraction, select_layer
 
 SEEDS = np.random.SeedSequence(0)
 
@@ -16,7 +16,8 @@ def codes_of(labels, n_clusterings, n_centers, noise, seed):
 
 def select(X):
     sizes = decaying_sizes(len(X) // 2, 0.5, 3)
-    return select_feature_fraction(X, metric="euclidean", n_classes=3, decay=0.5, sizes=sizes, seeds=SEEDS, n_jobs=1)
+    options = {"n_classes": 3, "n_clusters": 3, "decay": 0.5, "sizes": sizes, "seeds": SEEDS, "n_jobs": 1}
+    return select_feature_fraction(X, metric="euclidean", **options)
 
 
 def test_the_layer_that_separates_groups_is_stable():
@@ -27,14 +28,16 @@ def test_the_layer_that_separates_groups_is_stable():
     assert scores[1] > 0.9
 
 
+def test_without_a_number_a_layer_is_judged_by_its_levels():
+    y = np.arange(120) % 8
+    layers = [codes_of(y, 40, 9, noise, seed=0) for noise in (0.95, 0.3)]
+    scores = layer_stability(layers, [9, 9], None, seeds=SEEDS)
+    assert scores[1] > scores[0] + 0.2
+
+
 def test_of_equally_stable_layers_the_deepest_is_selected():
     assert select_layer({0: 0.9, 1: 0.9 - SAME_STABILITY / 2, 2: 0.5}) == 1
     assert select_layer({0: 0.9, 1: 0.2}) == 0
-
-
-def test_finding_nothing_twice_is_not_stability():
-    assert agreement([0, 0, 0], [0, 0, 0]) == 0.0
-    assert agreement([0, 1, 1], [1, 0, 0]) == 1.0
 
 
 def test_a_fraction_with_one_feature_is_not_tried():

@@ -141,7 +141,7 @@ def test_constant_data_give_zeros_and_a_warning(entry):
         Z = as_dense(fitted(entry, X).transform(X))
     assert any(issubclass(w.category, DegenerateDataWarning) for w in caught)
     # The codes of nothing are the offsets of a network's layers, and directions are rows of norm one.
-    if entry.name.startswith(("ModularAutoencoderNetwork", "BootstrapClustering")):
+    if entry.name.startswith(("ModularAutoencoderNetwork", "BootstrapClustering", "KernelClustering")):
         np.testing.assert_allclose(Z, Z[:1].repeat(len(Z), axis=0), atol=1e-6)
     else:
         np.testing.assert_allclose(Z, 0, atol=1e-6)

@@ -75,12 +75,6 @@ def test_labels_are_those_of_predict_where_means_coincide():
     assert np.array_equal(model.predict(places), model.labels_)
 
 
-def test_scores_of_numbers_are_empty_where_the_number_is_given():
-    model = pf.BootstrapClustering(network=small(), random_state=0, n_init=2).fit(X)
-    assert model.n_clusters_scores_
-    assert model.set_params(n_clusters=3).fit(X).n_clusters_scores_ == {}
-
-
 def test_reliability_is_that_of_the_last_layer():
     network = small(n_clusterings="auto").fit(X)
     assert network.at_layer(-1).reliability_ == network.reliability_

@@ -1,3 +1,4 @@
+import itertools
 import warnings
 
 import numpy as np
@@ -22,7 +23,6 @@ def test_default_network_follows_the_number_of_clusters():
     X, y = make_blobs(150, n_features=6, centers=5, random_state=0)
     clustering = BootstrapClustering(5, random_state=0, n_jobs=2).fit(X)
     assert adjusted_rand_score(y, clustering.labels_) == 1.0
-    assert clustering.network_.n_components == 5
     assert clustering.network_.layer_sizes_[-1] >= 7.5
     np.testing.assert_array_equal(clustering.predict(X), clustering.labels_)
     assert clustering.transform(X).shape == (150, 5)
@@ -44,17 +44,11 @@ def test_the_number_of_clear_groups_is_found():
     assert adjusted_rand_score(y, clustering.labels_) == 1.0
 
 
-def test_the_best_of_many_runs_is_kept():
-    X = np.random.default_rng(0).standard_normal((120, 5))
-    one, many = (BootstrapClustering(6, network=SMALL, n_init=n, random_state=0).fit(X) for n in (1, 30))
-    assert many.inertia_ <= one.inertia_
-
-
 @pytest.mark.parametrize(
     ("n_clusters", "error", "message"),
     [
         (31, ValueError, "n_clusters must be <= n_samples=30, got 31"),
-        ("many", ValueError, "n_clusters must be an integer >= 1 or 'auto', got 'many'"),
+        ("many", ValueError, "n_clusters must be an integer >= 1, None or 'auto', got 'many'"),
         (0, ValueError, "n_clusters must be an integer >= 1"),
         (2.5, TypeError, "n_clusters must be an integer >= 1"),
     ],
@@ -95,7 +89,7 @@ def test_jobs_are_checked_with_any_network():
 
 def test_a_failed_first_fit_leaves_an_unfitted_clustering(monkeypatch):
     clustering = BootstrapClustering(2, network=SMALL)
-    monkeypatch.setattr("polyfold.estimators._bootstrap_clustering.KMeans", None)
+    monkeypatch.setattr("polyfold.estimators._tree_clustering.fit_tree", None)
     with pytest.raises(TypeError):
         clustering.fit(np.eye(9))
     with pytest.raises(NotFittedError):
@@ -140,11 +134,12 @@ def test_one_network_without_replicates_is_read_at_its_last_layer():
     assert clustering.layer_ == len(clustering.network_.layer_sizes_) - 1
 
 
-def test_a_number_that_is_a_guess_is_called_one():
+def test_clusters_of_noise_are_called_a_guess():
     X = np.random.default_rng(0).standard_normal((200, 6))
-    with pytest.warns(GuessWarning, match=r"n_clusters='auto' found \d+ clusters, but this is a guess"):
+    with pytest.warns(GuessWarning, match="two halves of the rows agree on less than half of the information"):
         clustering = BootstrapClustering(random_state=0).fit(X)
-    assert clustering.n_clusters_ in clustering.n_clusters_scores_
+    assert clustering.n_clusters_ in clustering.level_scores_
+    assert max(clustering.level_information_.values()) <= 0
 
 
 def test_clear_groups_are_not_a_guess():
@@ -153,16 +148,6 @@ def test_clear_groups_are_not_a_guess():
         with warnings.catch_warnings():
             warnings.simplefilter("error", GuessWarning)
             assert BootstrapClustering(random_state=0).fit(X).n_clusters_ == 2 + seed
-
-
-def test_a_number_that_depends_on_the_units_of_few_columns_is_a_guess():
-    X, y = make_blobs(300, n_features=6, centers=4, random_state=0)
-    X[:, 0] = 1000 * (y % 2) + np.random.default_rng(0).standard_normal(300)
-    with (
-        pytest.warns(GuessWarning, match="a few columns of X hold nearly all of its variance"),
-        pytest.warns(ScaleWarning),
-    ):
-        BootstrapClustering(random_state=0).fit(X)
 
 
 @pytest.mark.parametrize("n_features", [2, 3])
@@ -177,8 +162,46 @@ def test_no_number_beyond_the_distinct_points_is_tried(recwarn):
     X = np.repeat(np.eye(3), 40, axis=0)
     clustering = BootstrapClustering(random_state=0).fit(X)
     assert clustering.n_clusters_ == 3
-    assert set(clustering.n_clusters_scores_) == {2, 3}
+    assert clustering.level_scores_ == {3: 1.0}
     assert not recwarn.list
+
+
+def test_levels_are_nested_and_labels_are_one_of_them():
+    X, y = make_blobs(400, n_features=6, centers=5, random_state=0)
+    clustering = BootstrapClustering(random_state=0).fit(X)
+    assert clustering.n_clusters_ == 5
+    assert adjusted_rand_score(y, clustering.labels_) == 1.0
+    assert list(clustering.level_scores_) == sorted(clustering.level_scores_)
+    assert clustering.level_scores_[5] == 1.0
+    for number, labels in zip(clustering.level_scores_, clustering.levels_, strict=True):
+        assert len(set(labels)) == number
+        np.testing.assert_array_equal(labels, clustering.labels_at(number))
+        np.testing.assert_array_equal(labels, clustering.predict(X, n_clusters=number))
+    for coarse, fine in itertools.pairwise(clustering.levels_):
+        assert len(set(zip(coarse, fine, strict=True))) == len(set(fine))
+
+
+def test_the_tree_lists_every_cluster_with_its_parent():
+    X, _ = make_blobs(150, n_features=6, centers=3, random_state=0)
+    table = BootstrapClustering(3, random_state=0).fit(X).tree_
+    frame = pd.DataFrame(table)
+    assert list(frame) == ["parent", "child", "size", "stability"]
+    children = frame.groupby("parent")["size"].sum()
+    inner = frame.set_index("child")["size"]
+    assert all(inner[parent] == size for parent, size in children.items() if parent in inner.index)
+    assert frame["stability"].between(0, 1).all()
+
+
+def test_a_given_number_is_a_level_and_the_tree_has_others():
+    X, _ = make_blobs(300, n_features=6, centers=4, random_state=0)
+    clustering = BootstrapClustering(7, random_state=0).fit(X)
+    assert 7 in clustering.level_scores_
+    assert len(set(clustering.labels_)) == 7
+    assert len(set(clustering.labels_at(2))) == 2
+    with pytest.raises(ValueError, match="the number of small clusters that the tree was built from"):
+        clustering.labels_at(301)
+    with pytest.raises(ValueError, match="n_clusters must be an integer >= 1"):
+        clustering.predict(X, n_clusters=0)
 
 
 @pytest.mark.parametrize("coarse", [np.round, lambda X: np.repeat(X[::10], 10, axis=0)], ids=["rounded", "copied"])

@@ -65,6 +65,8 @@ def information(left: Replicate, right: Replicate, n_clusters: int) -> float:
     """Bits that two replicates share beyond chance, less those that they do not share."""
     cuts = left.tree.cut(n_clusters), right.tree.cut(n_clusters)
     table = sum_by(sum_by(_counts(left, right), cuts[0]).T, cuts[1]).T
+    # Clusters without a row of the sample carry nothing.
+    table = table[table.any(axis=1)][:, table.any(axis=0)]
     shared = mutual_info_score(None, None, contingency=table)
     chance = expected_mutual_information(table, int(table.sum()))
     entropy = (_entropy(table.sum(axis=0)) + _entropy(table.sum(axis=1))) / 2

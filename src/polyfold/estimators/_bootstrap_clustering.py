@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from polyfold._policy import LEVEL_ROWS, REPLICATE_CLUSTERINGS
+from polyfold._policy import LEVEL_ROWS, REPLICATE_CLUSTERINGS, ROWS_PER_CLUSTER
 from polyfold._progress import phase
 from polyfold._threads import n_threads
 from polyfold._validation import check_count, check_real
@@ -174,10 +174,11 @@ class BootstrapClustering(TreeClusterer):
         return X[numbers], numbers
 
     def _replicates(self, wanted: int | None, seeds: np.random.SeedSequence) -> tuple[Replicate, Replicate, NDArray]:
-        if self.network_.metric_ != "precomputed":
-            return super()._replicates(wanted, seeds)
-        # Half of the rows of a neighbour graph have lost their neighbours: compare halves of the clusterings.
         codes, size = self.network_.encoder_.codes[self.layer_], self.network_.layer_sizes_[self.layer_]
+        if self.network_.metric_ != "precomputed" and codes.shape[1] >= 2 * ROWS_PER_CLUSTER:
+            return super()._replicates(wanted, seeds)
+        # Half of a neighbour graph has lost neighbours, and half of a few rows is too few: compare halves of the
+        # clusterings.
         return *code_replicates(codes, size, wanted, seeds=seeds), self.leaves_
 
     def _transform_rest(self) -> None:

@@ -4,16 +4,15 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._linalg import as_dense, row_norms_safe, unit_rows
 from polyfold._policy import LEVEL_ROWS, N_NEIGHBORS, STABILITY_ROWS
 from polyfold._progress import phase, shows_progress
-from polyfold._validation import draw_seed, keeps_state_on_failure
+from polyfold._validation import check_rows, draw_seed, keeps_state_on_failure
 from polyfold.bootstrap import child_stream, sample_rows, stream_seed
 from polyfold.clustering import n_coordinates
 from polyfold.estimators._bootstrap import take_feature_names
@@ -56,7 +55,7 @@ class EmbeddingClustering(TreeClusterer):
             self.model_.fit(X)
         take_feature_names(self, self.model_)
         self._lead = _leading_columns(self.model_)
-        self._given = X  # for the levels; not kept
+        self._given = X if is_stream(X) else self.model_._validate_fitted(X)  # for the levels; not kept
         return np.asarray(self._coordinates(X))
 
     @by_blocks
@@ -68,7 +67,7 @@ class EmbeddingClustering(TreeClusterer):
         if len(self._lead) > 1:
             component = self.model_.spectrum_.features.operator.extend(rows).components
         lead = np.diag(self._lead)[:, np.argsort(self._lead, kind="stable")]
-        return unit_rows(np.hstack([lead[component].astype(Z.dtype), Z])[:, : Z.shape[1]])
+        return unit_rows(np.hstack([lead[component], Z])[:, : Z.shape[1]]).astype(Z.dtype, copy=False)
 
     def _half_model(self) -> TreeClusterer:
         return clone(self)
@@ -218,21 +217,19 @@ def _leading_columns(model: KernelEmbedding) -> NDArray:
 
 def _has_unit_rows(X: Any) -> bool:
     """Whether all rows of a sample have the length one, up to the rounding of half precision."""
-    n = number_of_rows(X)
-    sample = some_rows(X, sample_rows(n, STABILITY_ROWS, np.random.SeedSequence(0)))
-    if not (sp.issparse(sample) or np.issubdtype(np.asarray(sample).dtype, np.floating)):
-        return False
-    return bool(np.all(np.abs(row_norms_safe(as_dense(sample)) - 1.0) < np.finfo(np.float16).eps))
+    rows = X if is_stream(X) else check_rows(BaseEstimator(), X, reset=True, minimum=2)
+    sample = some_rows(rows, sample_rows(number_of_rows(rows), STABILITY_ROWS, np.random.SeedSequence(0)))
+    norms = row_norms_safe(as_dense(sample).astype(np.float64))
+    return bool(np.all(np.abs(norms - 1.0) < np.finfo(np.float16).eps))
 
 
 def number_of_rows(X: Any) -> int:
     """Count the rows of an array or a stream."""
-    return as_source(X).n_rows if is_stream(X) else np.shape(X)[0]
+    return as_source(X).n_rows if is_stream(X) else _num_samples(X)
 
 
 def some_rows(X: Any, numbers: NDArray, *, is_pairs: bool = False) -> Any:
-    """Return rows of an array or a stream, given by ascending numbers."""
+    """Return rows of a checked matrix or a stream, given by ascending numbers."""
     if is_stream(X):
         return in_memory(pick_rows(as_source(X), numbers))
-    rows = X[numbers] if hasattr(X, "__array__") or hasattr(X, "tocsr") else np.asarray(X)[numbers]
-    return rows[:, numbers] if is_pairs else rows
+    return X[np.ix_(numbers, numbers)] if is_pairs else X[numbers]

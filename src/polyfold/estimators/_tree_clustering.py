@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from polyfold._policy import ROWS_PER_CLUSTER
 from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import using_threads
 from polyfold._validation import check_count, draw_seed, keeps_state_on_failure, outside
@@ -190,13 +191,17 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         raise NotImplementedError
 
     def _replicates(self, wanted: int | None, seeds: np.random.SeedSequence) -> tuple[Replicate, Replicate, NDArray]:
-        """Two trees from disjoint halves of a sample, and the small clusters of all rows of the sample."""
+        """Two trees from halves of a sample, and the small clusters of all rows of the sample.
+
+        Halves are disjoint, unless there are too few rows; then they are three quarters and overlap.
+        """
         rows, numbers = self._sample(child_stream(seeds, "rows"))
-        order = np.random.default_rng(child_stream(seeds, "levels")).permutation(len(numbers))
-        middle = len(order) // 2
+        n = len(numbers)
+        order = np.random.default_rng(child_stream(seeds, "levels")).permutation(n)
+        size = n // 2 if n >= 2 * ROWS_PER_CLUSTER else -(-3 * n // 4)
         left, right = (
             _replicate(self._half_model(), rows, np.sort(half), wanted, child_stream(seeds, "levels", number))
-            for number, half in enumerate((order[:middle], order[middle:]))
+            for number, half in enumerate((order[:size], order[-size:]))
         )
         return left, right, self.leaves_[numbers]
 

@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import make_blobs, make_circles, make_moons
+from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.pairwise import rbf_kernel
+
+import polyfold as pf
+from polyfold.kernels import DiffusionMaps, LaplacianEigenmaps
+
+
+def unit_rows_of_groups(n=400, groups=8, width=32, noise=0.1, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % groups
+    X = rng.standard_normal((groups, width))[y] + noise * np.sqrt(width) * rng.standard_normal((n, width))
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+@pytest.mark.parametrize("kernel", ["laplacian_eigenmaps", "diffusion"])
+def test_groups_of_any_shape_are_found(kernel):
+    X, y = make_circles(400, factor=0.4, noise=0.04, random_state=0)
+    model = pf.KernelClustering(2, kernel=kernel, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+
+
+def test_unconnected_groups_are_clusters_without_a_warning(recwarn):
+    X, y = make_blobs(240, centers=[[0, 0], [50, 0], [0, 50]], random_state=0)
+    model = pf.KernelClustering(3, kernel=LaplacianEigenmaps(5), random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    new, y_new = make_blobs(60, centers=[[0, 0], [50, 0], [0, 50]], random_state=1)
+    assert adjusted_rand_score(y_new, model.predict(new)) == 1.0
+    assert not recwarn.list
+
+
+def test_rows_of_unit_length_take_diffusion_maps_and_others_the_network():
+    X, y = unit_rows_of_groups()
+    model = pf.KernelClustering(8, random_state=0).fit(X)
+    assert isinstance(model.kernel_, DiffusionMaps)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    assert isinstance(pf.KernelClustering(8, random_state=0).fit(X.astype(np.float16)).kernel_, DiffusionMaps)
+    assert isinstance(pf.KernelClustering(8, random_state=0).fit(sp.csr_array(X)).kernel_, DiffusionMaps)
+    assert pf.KernelClustering(8, random_state=0).fit(2 * X).kernel_ == "bootstrap_network"
+
+
+@pytest.mark.parametrize("form", [np.float16, np.float32, np.int8])
+def test_small_types_are_taken_as_they_are(form):
+    X, y = unit_rows_of_groups()
+    X = (127 * X / np.abs(X).max()).astype(np.int8) if form is np.int8 else X.astype(form)
+    assert adjusted_rand_score(y, pf.KernelClustering(8, random_state=0).fit(X).labels_) > 0.99
+    assert adjusted_rand_score(y, pf.BootstrapClustering(8, random_state=0).fit(X).labels_) > 0.99
+
+
+def test_the_number_of_clear_groups_is_found():
+    X, y = unit_rows_of_groups()
+    model = pf.KernelClustering(random_state=0).fit(X)
+    assert model.n_clusters_ == 8
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    assert model.level_scores_[8] == 1.0
+    for number, labels in zip(model.level_scores_, model.levels_, strict=True):
+        np.testing.assert_array_equal(labels, model.labels_at(number))
+        np.testing.assert_array_equal(labels, model.predict(X, n_clusters=number))
+
+
+def test_a_precomputed_kernel_is_clustered_and_predicts():
+    X, _ = make_moons(200, noise=0.05, random_state=0)
+    K = rbf_kernel(X, gamma=20)
+    model = pf.KernelClustering(2, kernel="precomputed", random_state=0).fit(K)
+    other = pf.KernelClustering(2, kernel=pf.kernels.Gaussian(20), random_state=0).fit(X)
+    assert adjusted_rand_score(model.labels_, other.labels_) == 1.0
+    np.testing.assert_array_equal(model.predict(K), model.labels_)
+
+
+def test_blocks_and_arrays_give_the_same_clusters():
+    X, _ = unit_rows_of_groups()
+    model = pf.KernelClustering(8, kernel="rbf", random_state=0).fit(X)
+    streamed = clone(model).fit([X[:150], X[150:]])
+    assert adjusted_rand_score(model.labels_, streamed.labels_) == 1.0
+    np.testing.assert_array_equal(model.predict([X[:100], X[100:]]), model.labels_)
+
+
+@pytest.mark.parametrize("kernel", ["auto", "diffusion"])
+def test_the_number_of_threads_changes_nothing(kernel):
+    X, _ = unit_rows_of_groups(n=300)
+    one, two = (pf.KernelClustering(kernel=kernel, random_state=0, n_jobs=jobs).fit(X) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    assert one.level_scores_ == two.level_scores_
