@@ -7,7 +7,14 @@ import polyfold
 from polyfold import _policy
 
 ROOT = Path(polyfold.__file__).parent
-PACKAGES = ("bootstrap", "clustering", "estimators/_bootstrap", "estimators/_code_neighbors", "estimators/_layouts")
+PACKAGES = (
+    "bootstrap",
+    "clustering",
+    "nonredundant",
+    "estimators/_bootstrap",
+    "estimators/_code_neighbors",
+    "estimators/_layouts",
+)
 # Sizes of blocks, memory, tolerances of exact computations and effort of estimates, file by file. They change the time
 # or the memory of a computation, or the digits of a diagnostic, not what is computed.
 SIZES = {
@@ -40,6 +47,20 @@ SIZES = {
     "clustering/_levels.py": {"DRAWN", "SAMPLE_FRACTION", "FEWEST_ROWS", "MANY_DISTINCT", "FEWEST_MEMBERS"},
     "clustering/_spectral_readout.py": {"OVERSAMPLING", "TOLERANCE", "MAX_STEPS"},
     "clustering/_stability.py": {"RUNS"},
+    "nonredundant/_criterion.py": {"_NOVELTY_QUERIES", "_PATIENCE"},
+    "nonredundant/_selection.py": {"_QUERIES", "_MEDIAN_ROWS"},
+    "nonredundant/_sequence.py": {"_TOL", "_ROUNDING", "_DECAYED"},
+    "nonredundant/_smoother.py": {
+        "TRACE_TOL",
+        "_FEW_POINTS",
+        "_FEW_TOL",
+        "_MANY_COORDINATES",
+        "MAX_RANK_SHARE",
+        "SATURATED_SHARE",
+        "_RIDGE",
+        "_PIVOT_TOL",
+        "_BLOCK",
+    },
     "estimators/_bootstrap_clustering.py": {"START_ROWS"},
     "estimators/_bootstrap_rows.py": {"HEAVY", "ADVICE_ROWS"},
 }

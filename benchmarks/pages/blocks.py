@@ -228,7 +228,7 @@ def graphs_scale() -> str:
     news = f"{joined(first, 2)} at 60,000 rows, {joined(last, 2)} at 500,000"
     fit, place = (results("scale_graphs")["landmarks"]["roll, dask"][step] for step in ("fit", "transform"))
     return (
-        f"{table(head, rows)}\n\n{growth} `redundancy_best_` of the fourth and fifth coordinate of the images: {news}. "
+        f"{table(head, rows)}\n\n{growth} `novelty_` of the fourth and fifth coordinate of the images: {news}. "
         f"By 50,000 landmarks on Dask, the roll of 500,000 takes {fit['cpu']:.0f} s of processor and "
         f"{fit['MB'] / 1000:.2f} GB to fit, {place['cpu']:.0f} s and {place['MB'] / 1000:.2f} GB to place."
     )
