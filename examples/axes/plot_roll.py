@@ -39,8 +39,8 @@ plt.show()
 # %%
 # How many axes are there?
 # ------------------------
-# ``n_components="auto"`` stops before a coordinate that does not explain more of the data. ``kernel="auto"``, the default,
-# selects the kernel that leaves the least unexplained.
+# ``n_components="auto"`` stops before a coordinate that does not explain more of the data. ``kernel="auto"``, the
+# default, selects a kernel that leaves little unexplained.
 
 found = pf.NonRedundantEmbedding("auto", random_state=0).fit(X)
 print(f"{found.n_components_} axes by {found.kernel_}; novelty of each: {found.novelty_.round(2)}")
