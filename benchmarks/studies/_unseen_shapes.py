@@ -28,7 +28,7 @@ def log_spiral(rng: np.random.RandomState) -> Shape:
 
 
 def trefoil(rng: np.random.RandomState) -> Shape:
-    """Closed curve with a knot, noise 0.02."""
+    """Draw a closed curve with a knot, noise 0.02."""
     a = rng.uniform(0, 2 * np.pi, N)
     X = np.column_stack([np.sin(a) + 2 * np.sin(2 * a), np.cos(a) - 2 * np.cos(2 * a), -np.sin(3 * a)])
     return X + 0.02 * rng.standard_normal(X.shape), np.column_stack([np.cos(a), np.sin(a)])

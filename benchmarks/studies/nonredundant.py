@@ -89,7 +89,7 @@ def as_name(kernel: Any) -> str:
 
 
 def faces(data: Path) -> dict[str, Any]:
-    """Number of axes of the heads, and what three of them show."""
+    """Count the axes of the heads, and compare three of them with the causes."""
     with np.load(data / "isomap_faces_32.npz", allow_pickle=False) as file:
         X, causes = file["X"].astype(np.float64), file["light_pan_tilt"]
     model = fitted("auto", X)

@@ -1,5 +1,6 @@
 """Spectral embeddings whose coordinates are not functions of one another."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Literal, Self
 
@@ -51,7 +52,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         Any of :mod:`polyfold.kernels`: "laplacian_eigenmaps", "lle", "hessian_lle", "ltsa", "isomap", "diffusion",
         "rbf", …, objects with their own parameters, callables, or "precomputed". "auto" compares, in this order,
         "laplacian_eigenmaps", "isomap", "lle" and "ltsa" (with as many directions as the data have intrinsic
-        dimensions). A kernel replaces the one before it if it leaves at least 20 % less of the variance of `X`
+        dimensions). A kernel replaces the one before it if it leaves at least a third less of the variance of `X`
         unexplained.
     n_neighbors : int, default=None
         Neighbours of the graph kernels; None leaves the kernel's own setting.
@@ -118,7 +119,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     -----
     Time O(n·m²) per coordinate and memory O(n·m), with m the rank of the smoother (tens to hundreds), besides the
     neighbour graph. Isomap keeps geodesics to at most 1,000 landmarks above 2,000 points. "auto" settings are selected
-    on at most 2,000 rows, unless the kernel has a precomputed graph or matrix, which cannot be subsampled.
+    on at most 2,500 rows, unless the kernel has a precomputed graph or matrix, which cannot be subsampled.
 
     Walks are solved on all rows of an array, and of a stream that fits the memory budget. Beyond it, on Dask, and for
     LLE, LTSA and Hessian LLE, whose costs a machine cannot tell from zero then, and for Isomap, 50,000 rows stand for
@@ -195,8 +196,9 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             settings = Settings(self.smoother, self.rank_cut, self.solver == "dense", seed)
             with phase("selection"):
                 chosen = candidates.select(rows, count, alpha, settings, self.eigen_solver)
-            if chosen.kernel.takes_few and self.landmarks_ is None:
+            if chosen.kernel_scores and chosen.kernel.takes_few and self.landmarks_ is None:
                 rows, self.landmarks_ = all_or_some(rows, few=True, seed=seed)
+                chosen = replace(chosen, is_sample=chosen.is_sample or self.landmarks_ is not None)
             with phase("coordinates"):
                 operator, steps = chosen.fitted_to(rows, settings, self.eigen_solver)
             if alpha is not None:
