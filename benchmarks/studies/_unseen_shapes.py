@@ -110,6 +110,62 @@ def waves(rng: np.random.RandomState) -> Shape:
     return X + 0.02 * rng.standard_normal(X.shape), T
 
 
+def catenoid(rng: np.random.RandomState) -> Shape:
+    """Half of a catenoid in 7 dimensions with noise 0.01."""
+    a, v = rng.uniform(0, np.pi, N), rng.uniform(-0.8, 1.2, N)
+    X = np.column_stack([np.cosh(v) * np.cos(a), np.cosh(v) * np.sin(a), v])
+    return lifted(X, 7, rng, 0.01), np.column_stack([a, v])
+
+
+def tube(rng: np.random.RandomState) -> Shape:
+    """Bent tube with noise 0.02 in 20 dimensions: a closed direction and an open one."""
+    a, t = rng.uniform(0, 2 * np.pi, N), rng.uniform(0, 2.5, N)
+    circle = np.column_stack([np.cos(a), np.sin(a)])
+    r = 2 + 0.5 * circle[:, 0]
+    X = np.column_stack([r * np.cos(t), r * np.sin(t), 0.5 * circle[:, 1]])
+    return lifted(X, 20, rng, 0.02), np.column_stack([circle, t])
+
+
+def wiggle(rng: np.random.RandomState) -> Shape:
+    """Open curve that winds in 10 dimensions, ten times denser at one end, noise 0.01."""
+    t = rng.uniform(0.05, 1, N) ** 2
+    return lifted(np.column_stack([2 * t, np.sin(7 * t), np.cos(5 * t), 0.5 * np.sin(11 * t)]), 10, rng, 0.01), t[
+        :, None
+    ]
+
+
+def uneven_box(rng: np.random.RandomState) -> Shape:
+    """Solid of sides 1.5 : 1 : 0.6, dense at one corner, bent into 15 dimensions with noise 0.01."""
+    T = rng.beta(1.2, 1.8, (N, 3)) * [1.5, 1.0, 0.6]
+    X = bent(T, 15, rng)
+    return X + 0.01 * rng.standard_normal(X.shape), T
+
+
+def bars(rng: np.random.RandomState) -> Shape:
+    """Images of a bar that turns and changes its brightness; half a turn gives the same image."""
+    a, b = rng.uniform(0, np.pi, N), rng.uniform(0.5, 1.5, N)
+    x, y = np.meshgrid(np.linspace(-1, 1, 16), np.linspace(-1, 1, 16))
+    across = x.ravel() * np.sin(a)[:, None] - y.ravel() * np.cos(a)[:, None]
+    X = b[:, None] * np.exp(-((across / 0.3) ** 2)) * np.exp(-(x**2 + y**2).ravel())
+    return X, np.column_stack([np.cos(2 * a), np.sin(2 * a), b])
+
+
+def bowl(rng: np.random.RandomState) -> Shape:
+    """Elliptic bowl with a hole, noise 0.02 in 9 dimensions."""
+    T = rng.uniform(-1, 1, (4 * N, 2))
+    T = T[(np.sum(T**2, axis=1) < 1) & (np.sum((T - 0.3) ** 2, axis=1) > 0.06)][:N] * [1.6, 1.0]
+    return lifted(np.column_stack([T, 0.5 * np.sum(T**2, axis=1)]), 9, rng, 0.02), T
+
+
+# Written after the last change of any rule.
+FRESH: dict[str, Callable[[np.random.RandomState], Shape]] = {
+    "catenoid, 2": catenoid,
+    "bent tube, 3": tube,
+    "winding curve, 1": wiggle,
+    "uneven box, 3": uneven_box,
+    "images of a bar, 3": bars,
+    "bowl with a hole, 2": bowl,
+}
 UNSEEN: dict[str, Callable[[np.random.RandomState], Shape]] = {
     "cone, 2": cone,
     "opening spiral, 2": log_spiral,

@@ -100,12 +100,13 @@ def agreement(A, B):
 
 @pytest.mark.parametrize("shape", ["roll", "box"])
 def test_other_seeds_and_most_of_the_rows_give_the_same_axes(shape):
-    X = roll(800)[0] if shape == "roll" else np.random.RandomState(0).uniform(size=(800, 3)) * [2.0, 1.2, 0.7]
-    count = 2 if shape == "roll" else 3
+    # With 720 points the turns of the roll are closer than neighbours.
+    n, count = (1200, 2) if shape == "roll" else (800, 3)
+    X = roll(n)[0] if shape == "roll" else np.random.RandomState(0).uniform(size=(n, 3)) * [2.0, 1.2, 0.7]
     first = pf.NonRedundantEmbedding(count, random_state=0).fit(X).embedding_
     other = pf.NonRedundantEmbedding(count, random_state=1).fit(X).embedding_
     assert agreement(first, other) > 0.9
-    rows = np.sort(np.random.RandomState(0).choice(800, 720, replace=False))
+    rows = np.sort(np.random.RandomState(0).choice(n, 9 * n // 10, replace=False))
     most = pf.NonRedundantEmbedding(count, random_state=0).fit(X[rows]).embedding_
     assert agreement(first[rows], most) > 0.9
 

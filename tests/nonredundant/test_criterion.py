@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 from sklearn.neighbors import KNeighborsRegressor
 
 from polyfold._regression import NeighborRegression
-from polyfold.nonredundant import novelty, select_kernel
+from polyfold.nonredundant import Selected, novelty, select_kernel
 
 
 @pytest.fixture
@@ -67,12 +67,19 @@ def test_only_the_chosen_rows_are_predicted(square, sheet):
         ({"a": 0.10, "b": 0.09, "c": 0.085}, "a"),
         ({"a": 0.10, "b": 0.05, "c": 0.045}, "b"),
         ({"a": 0.10, "b": 0.05, "c": 0.02}, "c"),
-        ({"a": 0.10, "b": np.nan, "c": 0.05}, "c"),
         ({"a": 0.0, "b": 0.0}, "a"),
     ],
 )
 def test_a_kernel_must_leave_clearly_less_than_those_before_it(scores, chosen):
-    assert select_kernel(scores) == chosen
+    found = {name: Selected([None], np.array([score]), np.array([1.1])) for name, score in scores.items()}
+    assert select_kernel(found) == chosen
+
+
+@pytest.mark.parametrize(("permuted", "chosen"), [(0.3, "b"), (0.6, "a")])
+def test_a_kernel_with_more_coordinates_must_be_worth_them(permuted, chosen):
+    few = Selected([None], np.array([0.2]), np.array([1.1]))
+    many = Selected([None] * 2, np.array([0.5, 0.1]), np.array([1.1, permuted]))
+    assert select_kernel({"a": few, "b": many}) == chosen
 
 
 def test_novelty_is_low_for_functions_of_earlier_coordinates_and_high_for_new_ones(square):

@@ -101,7 +101,7 @@ class Candidates:
                     scores[name] = np.nan
                 else:
                     scores[name] = choices[name].found.unexplained
-        name = select_kernel(scores)
+        name = select_kernel({name: found.found for name, found in choices.items()})
         for warning in messages[name]:
             warnings.warn(warning.message, stacklevel=6)
         return replace(choices[name], kernel_scores=scores)

@@ -71,7 +71,7 @@ def select_sequence(
         shuffled = np.random.RandomState(settings.seed).permutation(step.values)
         scores.append(score)
         permuted.append(regression.unexplained(np.column_stack([values_of(steps, operator), shuffled])).mean())
-        if n_components is None and steps and scores[-2] ** 2 <= scores[-1] * permuted[-1]:
+        if n_components is None and steps and not _is_worth(scores[-2], scores[-1], permuted[-1]):
             break
         steps.append(step)
     return Selected(steps, np.array(scores), np.array(permuted))
@@ -124,14 +124,26 @@ def _exceeds(errors: NDArray, best: NDArray) -> bool:
     return bool(difference.mean() > difference.std() / np.sqrt(len(difference)))
 
 
-def select_kernel(unexplained: Mapping[str, float]) -> str:
-    """Return the name of the kernel to use: a later one replaces an earlier one if its u is clearly lower."""
-    names = iter(unexplained)
+def select_kernel(found: Mapping[str, Selected]) -> str:
+    """Return the name of the kernel to use: a later one replaces an earlier one if its u is clearly lower.
+
+    If it has more coordinates, it must also pass the rule for a further coordinate.
+    """
+    names = iter(found)
     chosen = next(names)
     for name in names:
-        if unexplained[name] < CLEARLY_LOWER * unexplained[chosen]:
+        old, new = found[chosen], found[name]
+        is_worth = len(new.steps) <= len(old.steps) or _is_worth(
+            old.unexplained, new.unexplained, new.permuted[len(new.steps) - 1]
+        )
+        if is_worth and new.unexplained < CLEARLY_LOWER * old.unexplained:
             chosen = name
     return chosen
+
+
+def _is_worth(before: float, after: float, permuted: float) -> bool:
+    """Whether a coordinate divides u by a larger factor than the same coordinate, permuted, multiplies it."""
+    return before**2 > after * permuted
 
 
 def novelty(F: NDArray, seed: int) -> NDArray:
