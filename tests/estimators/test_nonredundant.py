@@ -313,11 +313,11 @@ def test_copies_of_a_point_stay_together_and_training_rows_are_reproduced(kernel
 
 def test_directions_that_a_kernel_does_not_have_are_zero_and_warned_of():
     X = (np.random.RandomState(0).rand(200, 3) > 0.5).astype(float)
-    with pytest.warns(DegenerateDataWarning, match="n_components=3 is more than the 2 directions"):
-        model = pf.NonRedundantEmbedding(3, kernel="linear", random_state=0).fit(X)
+    with pytest.warns(DegenerateDataWarning, match="n_components=4 is more than the 3 directions"):
+        model = pf.NonRedundantEmbedding(4, kernel="linear", random_state=0).fit(X)
     np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-9)
-    assert np.all(model.embedding_[:, :2].std(axis=0) > 0.1)
-    np.testing.assert_array_equal(model.embedding_[:, 2], 0)
+    assert np.all(model.embedding_[:, :3].std(axis=0) > 0.1)
+    np.testing.assert_array_equal(model.embedding_[:, 3], 0)
 
 
 @pytest.mark.filterwarnings("ignore:all rows of X are equal")
