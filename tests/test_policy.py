@@ -47,7 +47,6 @@ SIZES = {
     "clustering/_levels.py": {"DRAWN", "SAMPLE_FRACTION", "FEWEST_ROWS", "MANY_DISTINCT", "FEWEST_MEMBERS"},
     "clustering/_spectral_readout.py": {"OVERSAMPLING", "TOLERANCE", "MAX_STEPS"},
     "clustering/_stability.py": {"RUNS"},
-    "nonredundant/_criterion.py": {"_NOVELTY_QUERIES", "_PATIENCE"},
     "nonredundant/_selection.py": {"_QUERIES", "_MEDIAN_ROWS"},
     "nonredundant/_sequence.py": {"_TOL", "_ROUNDING", "_DECAYED"},
     "nonredundant/_smoother.py": {

@@ -118,9 +118,10 @@ class NeighborRegression:
     reconstruction error of [Blau2017, section 5.1], with nearest neighbours in place of a bandwidth.
     """
 
-    points: Matrix  # (m, p), scaled to order one
+    points: Matrix  # (m, p), scaled to order one, or their squared distances (m, m)
     rows: NDArray  # (m,), numbers of the points among the rows of the coordinates
     variance: float
+    by_distances: bool = False
 
     @classmethod
     def of(cls, X: Matrix, rows: NDArray) -> "NeighborRegression":
@@ -135,6 +136,12 @@ class NeighborRegression:
             variance = float(np.sum(points**2) / len(rows))
         return cls(points, rows, variance)
 
+    @classmethod
+    def of_distances(cls, D: NDArray, rows: NDArray) -> "NeighborRegression":
+        """Prepare data known by their distances (m, m), with the same results as for the data."""
+        squared = (np.asarray(D, dtype=np.float64) / (np.abs(D).max(initial=0) or 1.0)) ** 2
+        return cls(squared, rows, float(squared.mean() / 2), by_distances=True)
+
     def unexplained(self, F: NDArray, *, n_neighbors: int = 10) -> NDArray:
         """Return squared errors (m,) in units of the variance of the data, by the standardised coordinates `F` (n, d).
 
@@ -144,8 +151,12 @@ class NeighborRegression:
         F = F / np.maximum(F.std(axis=0), np.finfo(np.float64).tiny)
         m, k = len(F), min(n_neighbors, len(F) - 1)
         nearest = NearestNeighbors(n_neighbors=k).fit(F).kneighbors_graph()
-        left = self.points - (nearest @ self.points) / k
-        squares = left.multiply(left).sum(axis=1) if sp.issparse(left) else np.einsum("ij,ij->i", left, left)
+        means = (nearest @ self.points) / k
+        if self.by_distances:  # ‖x − mean of its neighbours‖²: mean squared distance to them, less half of theirs
+            squares = nearest.multiply(self.points - means / 2).sum(axis=1) / k
+        else:
+            left = self.points - means
+            squares = left.multiply(left).sum(axis=1) if sp.issparse(left) else np.einsum("ij,ij->i", left, left)
         return np.asarray(squares).ravel() / self.variance if self.variance > 0 else np.zeros(m)
 
 

@@ -47,6 +47,12 @@ def test_sparse_rows_give_the_same_errors(square, sheet):
     assert_allclose(unexplained(square, sp.csr_array(X)), unexplained(square, X), rtol=1e-8)
 
 
+def test_distances_give_the_errors_of_the_rows(square, sheet):
+    D = np.linalg.norm(sheet[:, None] - sheet[None], axis=2)
+    errors = NeighborRegression.of_distances(1e200 * D, np.arange(1000)).unexplained(square)
+    assert_allclose(errors, unexplained(square, sheet), rtol=1e-6, atol=1e-9)
+
+
 def test_constant_data_have_nothing_to_explain(square):
     assert_allclose(unexplained(square, np.full((1000, 3), 7.0)), 0)
 

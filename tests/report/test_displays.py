@@ -127,7 +127,7 @@ def test_redundancy_bars_of_coordinates_and_modules(modular):
 
 
 def test_the_scree_plot_shows_the_scores_and_marks_the_number():
-    model = pf.NonRedundantEmbedding("auto", kernel="isomap", random_state=0).fit(IRIS)
+    model = pf.NonRedundantEmbedding("auto", kernel="rbf", random_state=0).fit(IRIS)
     display = report.ScreeDisplay.from_estimator(model)
     scores, permuted, marked = display.ax_.lines
     np.testing.assert_allclose(scores.get_ydata(), model.component_scores_)

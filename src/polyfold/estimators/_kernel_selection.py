@@ -73,7 +73,8 @@ class Candidates:
         def choice(name: str | None, kernel: AnyKernel) -> Choice:
             operator = kernel_operator(kernel, some, settings.seed)
             solver = make_solver(operator, eigen_solver)
-            found = select_sequence(operator, solver, some, count, bandwidths, settings)
+            by_distances = kernel.takes_precomputed and not kernel.is_pointwise and not sp.issparse(some)
+            found = select_sequence(operator, solver, some, count, bandwidths, settings, by_distances=by_distances)
             return Choice(name, kernel, operator, found, is_sample)
 
         if not self.others:

@@ -25,10 +25,6 @@ from polyfold.kernels import Operator
 from polyfold.nonredundant._sequence import Settings, Step, next_coordinate, rounding, values_of
 from polyfold.spectra import EigenSolver
 
-_NOVELTY_QUERIES = 500
-# Bandwidths in a row that are worse than the best one before narrower ones are no longer tried.
-_PATIENCE = 2
-
 
 @dataclass(frozen=True)
 class Selected:
@@ -54,14 +50,16 @@ def select_sequence(
     n_components: int | None,
     bandwidths: tuple[float, ...],
     settings: Settings,
+    *,
+    by_distances: bool = False,
 ) -> Selected:
     """Find coordinates of the rows of `X` one by one, each with the best of `bandwidths`, given from wide to narrow.
 
-    `n_components` None selects their number, at most `MAX_AUTO_COMPONENTS`.
+    `n_components` None selects their number, at most `MAX_AUTO_COMPONENTS`. `X` may hold distances of its rows.
     """
     limit = MAX_AUTO_COMPONENTS if n_components is None else n_components
     limit = min(limit, operator.n_samples - operator.trivial.shape[1])
-    regression = _regression(operator, X, settings.seed)
+    regression = _regression(operator, X, settings.seed, by_distances)
     steps: list[Step] = []
     scores, permuted = [], []
     for _ in track(range(limit), "coordinates"):
@@ -77,10 +75,12 @@ def select_sequence(
     return Selected(steps, np.array(scores), np.array(permuted))
 
 
-def _regression(operator: Operator, X: Matrix, seed: int) -> NeighborRegression:
+def _regression(operator: Operator, X: Matrix, seed: int, by_distances: bool) -> NeighborRegression:
     """Prepare the criterion on at most `SEARCH_ROWS` of the distinct rows of `X`."""
     points = sample_rows(operator.n_samples, seed)
     rows = points if operator.row_points is None else np.unique(operator.row_points, return_index=True)[1][points]
+    if by_distances:
+        return NeighborRegression.of_distances(X[np.ix_(rows, rows)], points)
     return NeighborRegression.of(X[rows], points)
 
 
@@ -110,7 +110,7 @@ def _best_step(
         best = errors if len(tried) == 1 or errors.mean() < best.mean() else best
         worse = worse + 1 if _exceeds(errors, best) else 0
         # More than √n means of n points are not known well enough to be zero, and narrower smoothers see even more.
-        if worse == _PATIENCE or step.rank > np.sqrt(len(F)):
+        if worse == 2 or step.rank > np.sqrt(len(F)):
             break
     for step, errors in tried:
         if not _exceeds(errors, best):
@@ -146,13 +146,13 @@ def _is_worth(before: float, after: float, permuted: float) -> bool:
     return before**2 > after * permuted
 
 
-def novelty(F: NDArray, seed: int) -> NDArray:
+def novelty(F: NDArray, seed: int, *, n_queries: int = 500) -> NDArray:
     """Return the leave-one-out residual of every column on the earlier ones, with the bandwidth that predicts best.
 
     It is relative to the standard deviation of the column and at most 1, on a sample of the rows.
     """
     F = F[sample_rows(len(F), seed)]
-    queries = np.random.RandomState(seed).permutation(len(F))[:_NOVELTY_QUERIES]
+    queries = np.random.RandomState(seed).permutation(len(F))[:n_queries]
     out = np.ones(F.shape[1])
     for i in range(1, F.shape[1]):
         grid = bandwidth_grid(F[:, :i])
