@@ -73,8 +73,9 @@ class Candidates:
         def choice(name: str | None, kernel: AnyKernel) -> Choice:
             operator = kernel_operator(kernel, some, settings.seed)
             solver = make_solver(operator, eigen_solver)
-            by_distances = kernel.takes_precomputed and not kernel.is_pointwise and not sp.issparse(some)
-            found = select_sequence(operator, solver, some, count, bandwidths, settings, by_distances=by_distances)
+            found = select_sequence(
+                operator, solver, some, count, bandwidths, settings, by_distances=_holds_distances(kernel, some)
+            )
             return Choice(name, kernel, operator, found, is_sample)
 
         if not self.others:
@@ -149,3 +150,9 @@ def kernel_operator(kernel: AnyKernel, X: Matrix, seed: int) -> Operator:
 def _can_be_sampled(kernel: AnyKernel) -> bool:
     """Whether a part of the rows can be fitted: a precomputed graph or matrix belongs to all of them."""
     return not (kernel.takes_precomputed or is_graph(getattr(kernel, "neighbors", None)))
+
+
+def _holds_distances(kernel: AnyKernel, X: Matrix) -> bool:
+    """Whether `X` holds the distances of all pairs of rows."""
+    is_square = not sp.issparse(X) and X.shape[0] == X.shape[1]
+    return is_square and not kernel.is_pointwise and kernel.takes_precomputed
