@@ -174,6 +174,7 @@ def functions(folder: Path) -> Iterator[Check]:
             "RedundancyDisplay": (lambda: report.RedundancyDisplay.from_representation(Z), plot),
             "RepresentationDisplay": (lambda: report.RepresentationDisplay.from_estimator(modular(), X, y=y), plot),
             "RetrievalDisplay": (lambda: report.RetrievalDisplay.from_estimator(modular(), X, images=IMAGES), plot),
+            "ScreeDisplay": (lambda: report.ScreeDisplay([0.4, 0.1]).plot(), plot),
             "ViewsDisplay": (lambda: report.ViewsDisplay.from_estimator(modular(), X, y=y), plot),
             "chapter": (lambda: report.chapter(modular(), X, y=y, images=IMAGES), pillow),
             "explore": (lambda: report.explore(modular(), X, y=y, path=path), ()),

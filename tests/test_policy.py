@@ -7,7 +7,7 @@ import polyfold
 from polyfold import _policy
 
 ROOT = Path(polyfold.__file__).parent
-PACKAGES = ("bootstrap", "clustering", "ensembles", "estimators", "neighbors")
+PACKAGES = ("bootstrap", "clustering", "ensembles", "estimators", "neighbors", "nonredundant")
 # Sizes of blocks, memory, tolerances of exact computations and effort of estimates, file by file. They change the time
 # or the memory of a computation, or the digits of a diagnostic, not what is computed.
 SIZES = {
@@ -37,21 +37,35 @@ SIZES = {
     "bootstrap/_output.py": {"DENSE_ROWS", "OVERSAMPLING", "POWER_STEPS", "BLOCK", "CLUSTERINGS"},
     "bootstrap/_sampling.py": {"SMALLEST"},
     "bootstrap/_shared_codes.py": {"BLOCK", "TILE_BYTES", "LANES", "BYTE_ROWS"},
-    "clustering/_levels.py": {"DRAWN", "SAMPLE_FRACTION", "FEWEST_ROWS", "MANY_DISTINCT", "FEWEST_MEMBERS"},
+    "clustering/_levels.py": {"LEVELS"},  # how many are listed; the tree can be cut anywhere
+    "clustering/_tree.py": {"ROWS_PER_SMALL_CLUSTER", "STEPS"},
     "clustering/_spectral_readout.py": {"OVERSAMPLING", "TOLERANCE", "MAX_STEPS"},
-    "clustering/_stability.py": {"RUNS"},
     "ensembles/_dask_search.py": {"BRANCHES", "QUERY_BYTES", "CANDIDATE_BYTES"},
     "ensembles/_recall_tuning.py": {"_TIE"},
     "ensembles/_rerank.py": {"_BLOCK"},
     "ensembles/_student.py": {"BLOCK"},
-    "estimators/_bootstrap_clustering.py": {"START_ROWS"},
+    "nonredundant/_selection.py": {"_QUERIES", "_MEDIAN_ROWS"},
+    "nonredundant/_sequence.py": {"_TOL", "_ROUNDING", "_DECAYED"},
+    "nonredundant/_smoother.py": {
+        "TRACE_TOL",
+        "_FEW_POINTS",
+        "_FEW_TOL",
+        "_MANY_COORDINATES",
+        "MAX_RANK_SHARE",
+        "SATURATED_SHARE",
+        "_RIDGE",
+        "_PIVOT_TOL",
+        "_BLOCK",
+    },
     "estimators/_bootstrap_rows.py": {"HEAVY", "ADVICE_ROWS"},
     "estimators/_landmarks.py": {"_SHARE", "_QUERIES"},  # effort of `landmark_error_`
     "estimators/_linear_autoencoder.py": {"BATCH"},
-    "estimators/_nonredundant.py": {"_QUERIES", "_REFERENCES", "_RANK", "_BLOCK"},
+    "estimators/_kernel_selection.py": {"_RANK"},
+    "estimators/_nonredundant.py": {"_BLOCK"},
     "neighbors/_engines.py": {"_FAR"},  # overflow of single precision
     "neighbors/_search.py": {
         "_TREE_COLUMNS",  # scikit-learn's own number
+        "RECALL_ROWS",  # effort of an estimate
         "LOWEST_RECALL",  # a warning
         "_FRAME_ROWS",  # origin and scale: they change rounding only
         "_SPARE",

@@ -228,9 +228,31 @@ def graphs_scale() -> str:
     news = f"{joined(first, 2)} at 60,000 rows, {joined(last, 2)} at 500,000"
     fit, place = (results("scale_graphs")["landmarks"]["roll, dask"][step] for step in ("fit", "transform"))
     return (
-        f"{table(head, rows)}\n\n{growth} `redundancy_best_` of the fourth and fifth coordinate of the images: {news}. "
+        f"{table(head, rows)}\n\n{growth} `novelty_` of the fourth and fifth coordinate of the images: {news}. "
         f"By 50,000 landmarks on Dask, the roll of 500,000 takes {fit['cpu']:.0f} s of processor and "
         f"{fit['MB'] / 1000:.2f} GB to fit, {place['cpu']:.0f} s and {place['MB'] / 1000:.2f} GB to place."
+    )
+
+
+def nonredundant_shapes() -> str:
+    """Return R² and number of axes of shapes that were not seen, with default settings."""
+    rows = []
+    parts = results("nonredundant")
+    for name, found in {**parts["held out"], **parts["fresh"]}.items():
+        scores = found["every kernel"]
+        rows.append(
+            [name, found["kernel"], f"{found['R²']:.3f}", *(f"{x:.3f}" for x in scores.values()), str(found["number"])]
+        )
+    head = ["shape, directions", "kernel_", "default", "eigenmaps", "Isomap", "LLE", "LTSA", "number found"]
+    return table(head, rows)
+
+
+def nonredundant_cost() -> str:
+    """Return the time of non-redundant coordinates relative to plain ones."""
+    cost = results("nonredundant")["cost"]
+    return (
+        f"Processor time of 11 coordinates of 15,000 images, relative to plain eigenmaps with their neighbour graph: "
+        f'{cost["given / plain"]:.1f} with a given kernel, {cost["auto / plain"]:.1f} with `kernel="auto"`.'
     )
 
 
@@ -246,6 +268,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "scale-fit": scale_fit,
     "nonredundant-digits": nonredundant_digits,
     "nonredundant-few": nonredundant_few,
+    "nonredundant-shapes": nonredundant_shapes,
+    "nonredundant-cost": nonredundant_cost,
     "bootstrap-sets": bootstrap_sets,
 }
 

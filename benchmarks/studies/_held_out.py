@@ -1,7 +1,8 @@
-"""Shapes that took no part in choosing the non-redundant policy: other topologies, densities, directions and noise.
+"""Shapes on which the criterion of non-redundant axes was designed: topologies, densities, directions and noise.
 
-Each generator takes a RandomState and returns points and the directions to be read off. A closed direction counts as
-two coordinates (its cosine and sine), and so does a centre line with three arms.
+Each generator takes a RandomState and returns points and the latent directions. A closed direction counts as two
+coordinates (its cosine and sine), and so does a centre line with three arms. Shapes that were not used to choose
+anything: `_unseen_shapes.py`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Design, one part each, three draws; every method has 15 neighbours and otherwise
 - ``classes``: 5,000 images of MNIST, of USPS (held out), and digits; 5-fold error of 10 nearest neighbours, and of an
   SVM (Gaussian kernel, C = 10, coordinates of unit variance), on 2, 3, 5 and 10 coordinates. Embeddings see all rows,
   but no labels.
-- ``manifolds``: rolls, strip and ring, and the twelve held-out shapes of `_held_out.py`, 2,000 points; as many
+- ``manifolds``: rolls, strip and ring, and the twelve shapes of `_held_out.py`, 2,000 points; as many
   coordinates as directions; lowest R² of any direction by 10-nearest-neighbours regression.
 - ``fifteen``: 15,000 images, UMAP judged by the SVM of the paper's Table 1, whose errors (`docs/reproduction`, other
   draws) stand beside it on the page.

@@ -106,8 +106,8 @@ def fitted(path: str, truth: np.ndarray) -> dict[str, Any]:
 def told(model: Any) -> dict[str, Any]:
     """Return what the fitted model says of itself."""
     said: dict[str, Any] = {"recall": model.neighbor_recall_, "residuals": model.residuals_}
-    if hasattr(model, "redundancy_best_"):
-        said |= {"redundancy": model.redundancy_best_, "bandwidths": model.bandwidths_}
+    if hasattr(model, "novelty_"):
+        said |= {"redundancy": model.novelty_, "bandwidths": model.bandwidths_}
     if model.landmarks_ is not None:
         said |= {"landmarks": len(model.landmarks_), "landmark error": model.landmark_error_}
     return said

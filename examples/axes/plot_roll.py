@@ -39,7 +39,9 @@ plt.show()
 # %%
 # How many axes are there?
 # ------------------------
-# ``n_components="auto"`` stops where the next coordinate would be mostly repetition.
+# ``n_components="auto"`` stops before a coordinate that does not explain more of the data. ``kernel="auto"``, the
+# default, selects a kernel that leaves little unexplained.
 
 found = pf.NonRedundantEmbedding("auto", random_state=0).fit(X)
-print(f"{found.n_components_} axes; share of news in each: {found.redundancy_best_.round(2)}")
+print(f"{found.n_components_} axes by {found.kernel_}; novelty of each: {found.novelty_.round(2)}")
+print(f"unexplained fraction of the data after 1, 2, … axes: {found.component_scores_.round(3)}")

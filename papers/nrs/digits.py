@@ -17,7 +17,7 @@ from polyfold.metrics import redundancy
 
 GRAPHS = {"self-tuned, 10": LEM, "binary, 5": LaplacianEigenmaps(5, weights="binary")}
 SELF_TUNED, BINARY = GRAPHS
-WIDTH = 0.6  # of the smoother, what `bandwidth="auto"` takes on MNIST
+WIDTH = 0.6  # bandwidth of the smoother, the widest in the paper
 
 
 def svm_errors(

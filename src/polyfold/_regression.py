@@ -1,16 +1,19 @@
 """Leave-one-out kernel regression: what earlier coordinates say about a value, without looking at it.
 
-Nadaraya–Watson and locally linear, both with a Gaussian kernel of bandwidth ``h``. Leaving a point out is exact:
-its own weight is set to zero, which equals dividing the in-sample residual by 1 − L_ii. Coordinates and values are
-moved to a standard position first, so that neither the origin nor the unit of the data has a say.
+Nadaraya–Watson and locally linear, both with a Gaussian kernel of bandwidth ``h``, and the mean of nearest neighbours
+(`NeighborRegression`). Leaving a point out is exact: its own weight is set to zero, which equals dividing the in-sample
+residual by 1 − L_ii. Coordinates and values are centred and scaled first, so that the result does not depend on the
+origin or the scale of the data.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
 
 from polyfold._linalg import squared_distances
 from polyfold._typing import Matrix
@@ -107,22 +110,54 @@ def root_mean_square(F: NDArray) -> float:
     return unit * float(np.sqrt(np.sum(np.mean(S**2, axis=0))))
 
 
-def loo_rows(F: NDArray, queries: NDArray) -> NDArray:
-    """Return locally linear leave-one-out regressions as matrices (bandwidths, queries, n), one for each of the grid.
+@dataclass(frozen=True)
+class NeighborRegression:
+    """Predict rows of data from their nearest rows in some coordinates, each row without itself.
 
-    They do not depend on the value that is predicted, so several values share them.
+    The fraction of the variance of the data that this leaves unexplained measures coordinates without labels: the
+    reconstruction error of [Blau2017, section 5.1], with nearest neighbours in place of a bandwidth.
     """
-    F, _, _ = standard_position(F)
-    X, products, upper = _design(F)
-    grid = bandwidth_grid(F)
-    out = np.empty((len(grid), len(queries), len(F)), dtype=np.float32)
-    start = 0
-    for rows, d2 in _distance_blocks(F, queries):
-        for i, h in enumerate(grid):
-            W = np.exp(d2 / (-2.0 * max(h, _NARROWEST) ** 2))
-            out[i, start : start + len(rows)] = (_slopes(X[rows], W @ products, upper) @ X.T) * W
-        start += len(rows)
-    return out
+
+    points: Matrix  # (m, p), scaled to order one, or their squared distances (m, m)
+    rows: NDArray  # (m,), numbers of the points among the rows of the coordinates
+    variance: float
+    by_distances: bool = False
+
+    @classmethod
+    def of(cls, X: Matrix, rows: NDArray) -> "NeighborRegression":
+        """Prepare the data `X` (m, p), whose coordinates are the rows `rows` (m,) of those that are compared."""
+        if sp.issparse(X):
+            points = sp.csr_array(X).astype(np.float64)
+            points = points / (np.abs(points.data).max(initial=0) or 1.0)
+            mean = np.asarray(points.mean(axis=0)).ravel()
+            variance = float(points.multiply(points).sum() / len(rows) - mean @ mean)
+        else:
+            points = standard_position(X)[0]
+            variance = float(np.sum(points**2) / len(rows))
+        return cls(points, rows, variance)
+
+    @classmethod
+    def of_distances(cls, D: NDArray, rows: NDArray) -> "NeighborRegression":
+        """Prepare data known by their distances (m, m), with the same results as for the data."""
+        squared = (np.asarray(D, dtype=np.float64) / (np.abs(D).max(initial=0) or 1.0)) ** 2
+        return cls(squared, rows, float(squared.mean() / 2), by_distances=True)
+
+    def unexplained(self, F: NDArray, *, n_neighbors: int = 10) -> NDArray:
+        """Return squared errors (m,) in units of the variance of the data, by the standardised coordinates `F` (n, d).
+
+        Their mean is the unexplained fraction: 0 if the coordinates determine the data, about 1 if they are unrelated.
+        """
+        F = F[self.rows]
+        F = F / np.maximum(F.std(axis=0), np.finfo(np.float64).tiny)
+        m, k = len(F), min(n_neighbors, len(F) - 1)
+        nearest = NearestNeighbors(n_neighbors=k).fit(F).kneighbors_graph()
+        means = (nearest @ self.points) / k
+        if self.by_distances:  # ‖x − mean of its neighbours‖²: mean squared distance to them, less half of theirs
+            squares = nearest.multiply(self.points - means / 2).sum(axis=1) / k
+        else:
+            left = self.points - means
+            squares = left.multiply(left).sum(axis=1) if sp.issparse(left) else np.einsum("ij,ij->i", left, left)
+        return np.asarray(squares).ravel() / self.variance if self.variance > 0 else np.zeros(m)
 
 
 def _distance_blocks(F: NDArray, queries: NDArray) -> Iterator[tuple[NDArray, NDArray]]:

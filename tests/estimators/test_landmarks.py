@@ -17,7 +17,9 @@ from polyfold.sources import _picking
 from tests.sources.containers import container
 
 MODELS = {
-    "nonredundant": lambda **options: pf.NonRedundantEmbedding(2, random_state=0, **options),
+    "nonredundant": lambda **options: pf.NonRedundantEmbedding(
+        2, random_state=0, **{"kernel": "laplacian_eigenmaps", **options}
+    ),
     "plain": lambda **options: pf.KernelEmbedding(2, random_state=0, **{"kernel": "laplacian_eigenmaps", **options}),
 }
 
@@ -89,6 +91,15 @@ def test_arrays_are_placed_by_landmarks_where_a_kernel_takes_few(kernel, few):
     np.testing.assert_array_equal(
         MODELS["plain"](kernel=kernel).fit(X[plain.landmarks_]).eigenvalues_, plain.eigenvalues_
     )
+
+
+def test_a_selected_kernel_that_takes_few_is_fitted_to_landmarks(few):
+    X, places = strip()
+    model = pf.NonRedundantEmbedding(2, random_state=0).fit(X)
+    assert model.kernel_ == "isomap"
+    assert len(model.landmarks_) == 400
+    assert model.embedding_.shape == (1600, 2)
+    assert min(r2(model.embedding_, place) for place in places.T) > 0.9
 
 
 def test_walks_of_arrays_are_on_all_rows(few):

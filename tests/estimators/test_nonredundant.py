@@ -4,6 +4,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_swiss_roll
 from sklearn.model_selection import KFold, cross_val_score
@@ -14,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import polyfold as pf
 from polyfold.exceptions import DegenerateDataWarning, GraphWarning
 from polyfold.kernels import DiffusionMaps, Isomap, LaplacianEigenmaps
+from polyfold.nonredundant import _criterion
 
 KERNELS = ["laplacian_eigenmaps", "lle", "hessian_lle", "ltsa", "isomap", "diffusion"]
 
@@ -34,7 +36,79 @@ def test_second_coordinate_of_a_roll_is_the_height(kernel):
     X, level = roll()
     model = pf.NonRedundantEmbedding(kernel=kernel, random_state=0).fit(X)
     assert r2(model.embedding_, level) > 0.85
-    assert model.redundancy_[1] > 0.95
+    assert model.novelty_[0] == 1
+    assert model.novelty_[1] > 0.8
+    assert model.component_scores_[1] < 0.2 * model.component_scores_[0]
+
+
+def test_repeated_directions_have_low_novelty():
+    X, _ = roll()
+    plain = pf.NonRedundantEmbedding(kernel="laplacian_eigenmaps", bandwidth=1e3, random_state=0).fit(X)
+    assert plain.novelty_[1] < 0.2
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_the_selected_kernel_shows_the_height_of_a_long_roll(seed):
+    X, level = roll(1500, 0.5, seed)
+    model = pf.NonRedundantEmbedding(random_state=0).fit(X)
+    assert r2(model.embedding_ / model.embedding_.std(axis=0), level) > 0.95
+    assert model.kernel_scores_[model.kernel_] < 0.8 * model.kernel_scores_["laplacian_eigenmaps"]
+
+
+def test_the_selected_kernel_gives_the_same_axes_if_it_is_given():
+    X, _ = pf.datasets.make_ring(500, random_state=0)
+    model = pf.NonRedundantEmbedding(3, random_state=0).fit(X)
+    assert model.kernel_ in ("isomap", "lle")
+    given = pf.NonRedundantEmbedding(3, kernel=model.kernel_, random_state=0).fit(X)
+    assert given.kernel_ == model.kernel_
+    assert given.kernel_scores_ == {}
+    np.testing.assert_array_equal(given.embedding_, model.embedding_)
+    np.testing.assert_allclose(given.component_scores_[-1], model.kernel_scores_[model.kernel_])
+
+
+def test_eigenmaps_stay_if_no_kernel_is_clearly_better():
+    X = np.random.RandomState(0).randn(300, 12)
+    assert pf.NonRedundantEmbedding(random_state=0).fit(X).kernel_ == "laplacian_eigenmaps"
+
+
+def test_settings_are_selected_on_a_sample_of_many_rows(monkeypatch):
+    X, level = roll(1200)
+    monkeypatch.setattr(_criterion, "SEARCH_ROWS", 700)
+    model = pf.NonRedundantEmbedding("auto", random_state=0).fit(X)
+    assert model.embedding_.shape == (1200, 2)
+    assert model.component_scores_.shape == (3,)
+    assert r2(model.embedding_ / model.embedding_.std(axis=0), level) > 0.95
+    again = pf.NonRedundantEmbedding("auto", random_state=0).fit(X)
+    np.testing.assert_array_equal(again.embedding_, model.embedding_)
+
+
+def test_warnings_of_kernels_that_are_not_selected_are_not_shown():
+    # Isomap joins the two parts, eigenmaps do not; the suite turns any other warning into an error.
+    rng = np.random.RandomState(0)
+    X = np.concatenate([rng.rand(150, 2), 50 + rng.rand(100, 2)])
+    with pytest.warns(GraphWarning) as caught:
+        model = pf.NonRedundantEmbedding(random_state=0).fit(X)
+    what = {"isomap": "Isomap", "laplacian_eigenmaps": "LaplacianEigenmaps"}[model.kernel_]
+    assert all(what in str(warning.message) for warning in caught)
+
+
+def agreement(A, B):
+    """Lowest absolute correlation of matched axes."""
+    C = np.abs(np.corrcoef(A.T, B.T)[: A.shape[1], A.shape[1] :])
+    return C[linear_sum_assignment(-C)].min()
+
+
+@pytest.mark.parametrize("shape", ["roll", "box"])
+def test_other_seeds_and_most_of_the_rows_give_the_same_axes(shape):
+    # With 720 points the turns of the roll are closer than neighbours.
+    n, count = (1200, 2) if shape == "roll" else (800, 3)
+    X = roll(n)[0] if shape == "roll" else np.random.RandomState(0).uniform(size=(n, 3)) * [2.0, 1.2, 0.7]
+    first = pf.NonRedundantEmbedding(count, random_state=0).fit(X).embedding_
+    other = pf.NonRedundantEmbedding(count, random_state=1).fit(X).embedding_
+    assert agreement(first, other) > 0.9
+    rows = np.sort(np.random.RandomState(0).choice(n, 9 * n // 10, replace=False))
+    most = pf.NonRedundantEmbedding(count, random_state=0).fit(X[rows]).embedding_
+    assert agreement(first[rows], most) > 0.9
 
 
 def test_plain_embedding_repeats_itself():
@@ -60,7 +134,7 @@ def test_new_points_lie_among_the_old(kernel):
 def test_walk_extension_reproduces_training_points_without_looking_them_up():
     # A shift below the spacing but above rounding: no row matches, every one goes through the extension formula.
     X, _ = roll(600)
-    model = pf.NonRedundantEmbedding(n_components=3, random_state=0).fit(X)
+    model = pf.NonRedundantEmbedding(n_components=3, kernel="laplacian_eigenmaps", random_state=0).fit(X)
     error = model.transform(X + 1e-5) - model.embedding_
     assert np.sqrt(np.mean(error**2)) < 0.1
 
@@ -84,8 +158,9 @@ def test_dense_and_low_rank_smoothers_agree(kernel):
 @pytest.mark.parametrize("solver", ["lanczos", "inverse", "dense"])
 def test_eigen_solvers_agree(solver):
     X, _ = roll(350)
-    auto = pf.NonRedundantEmbedding(bandwidth=0.3, random_state=0).fit_transform(X)
-    other = pf.NonRedundantEmbedding(bandwidth=0.3, eigen_solver=solver, random_state=0).fit_transform(X)
+    options = {"kernel": "laplacian_eigenmaps", "bandwidth": 0.3, "random_state": 0}
+    auto = pf.NonRedundantEmbedding(**options).fit_transform(X)
+    other = pf.NonRedundantEmbedding(eigen_solver=solver, **options).fit_transform(X)
     for i in range(2):
         assert abs(np.corrcoef(auto[:, i], other[:, i])[0, 1]) > 0.999
 
@@ -98,9 +173,10 @@ def test_locally_linear_smoother_finds_the_height_too():
 
 def test_bandwidth_follows_the_data():
     long, _ = roll(1000, 0.5)
-    assert pf.NonRedundantEmbedding(random_state=0).fit(long).bandwidths_[1] < 0.6
+    model = pf.NonRedundantEmbedding(kernel="laplacian_eigenmaps", random_state=0)
+    assert model.fit(long).bandwidths_[1] < 0.6
     blob = np.random.RandomState(0).randn(600, 10)
-    assert pf.NonRedundantEmbedding(random_state=0).fit(blob).bandwidths_[1] >= 0.6
+    assert model.fit(blob).bandwidths_[1] >= 0.6
 
 
 def test_number_of_components_follows_the_data():
@@ -126,14 +202,14 @@ def test_persistence_and_cloning():
 
 def test_fitted_model_is_small():
     X, _ = roll(1500)
-    model = pf.NonRedundantEmbedding(n_components=2, random_state=0).fit(X)
+    model = pf.NonRedundantEmbedding(n_components=2, kernel="laplacian_eigenmaps", random_state=0).fit(X)
     assert len(pickle.dumps(model)) < 8 * 1500 * 150
 
 
 def test_memory_stays_far_below_a_square_matrix():
     X = np.random.RandomState(0).rand(6000, 2) * [4, 1]
     tracemalloc.start()
-    pf.NonRedundantEmbedding(random_state=0).fit(X)
+    pf.NonRedundantEmbedding(kernel="laplacian_eigenmaps", random_state=0).fit(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.5 * 8 * 6000**2
@@ -178,11 +254,16 @@ def test_precomputed_distances():
     np.testing.assert_allclose(model.fit_transform(distances), plain, atol=1e-6)
 
 
+def test_a_bandwidth_that_sees_single_points_is_warned_of():
+    with pytest.warns(DegenerateDataWarning, match=r"bandwidth=0.0001 is so small that \d+ functions"):
+        pf.NonRedundantEmbedding(kernel="laplacian_eigenmaps", bandwidth=1e-4, random_state=0).fit(roll(500)[0])
+
+
 def test_components_of_a_disconnected_graph_have_mean_zero():
     rng = np.random.RandomState(0)
     X = np.concatenate([rng.rand(150, 2), 50 + rng.rand(100, 2)])
     with pytest.warns(GraphWarning, match="2 components"):
-        model = pf.NonRedundantEmbedding(n_components=3, random_state=0).fit(X)
+        model = pf.NonRedundantEmbedding(n_components=3, kernel="laplacian_eigenmaps", random_state=0).fit(X)
     assert np.all(np.isfinite(model.embedding_))
     operator = model._fitted_operator
     raw = np.column_stack([step.raw for step in model._steps])
@@ -232,11 +313,11 @@ def test_copies_of_a_point_stay_together_and_training_rows_are_reproduced(kernel
 
 def test_directions_that_a_kernel_does_not_have_are_zero_and_warned_of():
     X = (np.random.RandomState(0).rand(200, 3) > 0.5).astype(float)
-    with pytest.warns(DegenerateDataWarning, match="n_components=3 is more than the 2 directions"):
-        model = pf.NonRedundantEmbedding(3, kernel="linear", random_state=0).fit(X)
+    with pytest.warns(DegenerateDataWarning, match="n_components=4 is more than the 3 directions"):
+        model = pf.NonRedundantEmbedding(4, kernel="linear", random_state=0).fit(X)
     np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-9)
-    assert np.all(model.embedding_[:, :2].std(axis=0) > 0.1)
-    np.testing.assert_array_equal(model.embedding_[:, 2], 0)
+    assert np.all(model.embedding_[:, :3].std(axis=0) > 0.1)
+    np.testing.assert_array_equal(model.embedding_[:, 3], 0)
 
 
 @pytest.mark.filterwarnings("ignore:all rows of X are equal")
@@ -270,6 +351,6 @@ def test_coordinates_of_exact_kernels_keep_their_size():
 def test_more_coordinates_than_the_data_hold_end_with_a_warning():
     X = np.random.RandomState(0).randn(60, 5)
     with pytest.warns(DegenerateDataWarning):
-        model = pf.NonRedundantEmbedding(40, random_state=0).fit(X)
+        model = pf.NonRedundantEmbedding(40, kernel="laplacian_eigenmaps", bandwidth=0.6, random_state=0).fit(X)
     assert model.embedding_.shape == (60, 40)
     assert np.isfinite(model.embedding_).all()

@@ -16,7 +16,7 @@ def sequence(operator, d, alpha, **options):
     solver = make_solver(operator)
     F = np.empty((n, 0))
     for _ in range(d):
-        step = next_coordinate(operator, solver, F, alpha, Settings(**options), np.random.RandomState(0).randn(n))
+        step = next_coordinate(operator, solver, F, alpha, Settings(**options))
         F = np.column_stack([F, step.values])
     return F
 
@@ -35,9 +35,8 @@ def test_sequence_is_algorithm_1(dense):
 def test_coordinates_are_orthogonal_to_functions_of_earlier_ones():
     operator = LaplacianEigenmaps(10).operator_on(strip(400))
     solver = make_solver(operator)
-    start = np.random.RandomState(0).randn(400)
-    first = next_coordinate(operator, solver, np.empty((400, 0)), None, Settings(), start)
-    second = next_coordinate(operator, solver, first.values[:, None], 0.3, Settings(), start)
+    first = next_coordinate(operator, solver, np.empty((400, 0)), None, Settings())
+    second = next_coordinate(operator, solver, first.values[:, None], 0.3, Settings())
     w = operator.measure
     assert abs(w @ second.raw) < 1e-8 * w.sum()
     for power in (1, 2, 3):

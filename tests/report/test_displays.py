@@ -126,6 +126,17 @@ def test_redundancy_bars_of_coordinates_and_modules(modular):
     assert np.mean(widths) == pytest.approx(pf.metrics.module_correlation(modules), abs=1e-6)
 
 
+def test_the_scree_plot_shows_the_scores_and_marks_the_number():
+    model = pf.NonRedundantEmbedding("auto", kernel="rbf", random_state=0).fit(IRIS)
+    display = report.ScreeDisplay.from_estimator(model)
+    scores, permuted, marked = display.ax_.lines
+    np.testing.assert_allclose(scores.get_ydata(), model.component_scores_)
+    np.testing.assert_allclose(permuted.get_ydata(), model.permuted_scores_)
+    assert marked.get_xdata()[0] == model.n_components_
+    with pytest.raises(ValueError, match="NonRedundantEmbedding"):
+        report.ScreeDisplay.from_estimator(pf.KernelEmbedding(2).fit(IRIS))
+
+
 def test_the_number_of_clusters_is_marked():
     X, _ = make_blobs(200, n_features=8, centers=4, random_state=0)
     model = pf.BootstrapClustering("auto", random_state=0).fit(X)

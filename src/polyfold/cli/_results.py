@@ -202,7 +202,7 @@ def summary(model: Any) -> dict[str, Any]:
     size = {"modules": n_modules(estimator)} if n_modules(estimator) else {}
     if hasattr(model, "transform"):
         size["coordinates"] = len(model.get_feature_names_out())
-    names = ("loss_", "loss_bound_", "loss_gap_", "n_clusters_", "layer_sizes_", "fidelity_", "redundancy_")
+    names = ("loss_", "loss_bound_", "loss_gap_", "n_clusters_", "layer_sizes_", "fidelity_", "novelty_")
     figures = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
     return {**size, **{name.strip("_"): np.asarray(value).tolist() for name, value in figures.items()}}
 

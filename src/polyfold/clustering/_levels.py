@@ -22,6 +22,9 @@ from sklearn.metrics.cluster import expected_mutual_information
 
 from polyfold.clustering._tree import ClusterTree
 
+# Most levels: up to 511 clusters.
+LEVELS = 8
+
 
 @dataclass(frozen=True)
 class Replicate:
@@ -86,6 +89,8 @@ def select_levels(curve: dict[int, float], n_clusters: int | None = None) -> lis
     levels: dict[int, int] = {}
     for number, score in curve.items():
         doubling = number.bit_length()
+        if doubling > LEVELS + 1:
+            break
         if doubling not in levels or score >= curve[levels[doubling]]:
             levels[doubling] = number
     if n_clusters is not None and n_clusters > 1:

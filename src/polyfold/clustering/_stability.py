@@ -19,7 +19,6 @@ from polyfold._policy import (
     FEATURE_FRACTIONS,
     REPLICATE_CLUSTERINGS,
     ROWS_PER_CLUSTER,
-    ROWS_PER_COORDINATE,
     SAME_STABILITY,
     STABILITY_ROWS,
     TREE_COORDINATES,
@@ -62,7 +61,7 @@ def n_coordinates(n_rows: int, n_clusters: int | None) -> int:
     """Count the coordinates in which clusters are looked for: one per cluster, if their number is known."""
     if n_clusters is not None:
         return max(2, min(n_clusters, n_rows))
-    return max(2, min(TREE_COORDINATES, n_rows // ROWS_PER_COORDINATE))
+    return max(2, min(TREE_COORDINATES, n_rows // ROWS_PER_CLUSTER))
 
 
 def code_replicates(

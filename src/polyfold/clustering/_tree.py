@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from polyfold._linalg import distinct_rows, unit_rows
-from polyfold._policy import SMALL_CLUSTERS, SMALL_PER_CLUSTER
+from polyfold._policy import SMALL_CLUSTERS
 from polyfold.bootstrap import sample_rows, stream_seed
 
 # Rows on which small clusters are found, for each of them; the others join the nearest one.
@@ -79,7 +79,7 @@ def fit_tree(Z: NDArray, n_clusters: int | None, *, seeds: np.random.SeedSequenc
     O(n K p) time for K small clusters, on at most 40 K rows, and O(n p + K³) for the merges.
     """
     U = unit_rows(Z)
-    count = max(SMALL_CLUSTERS, SMALL_PER_CLUSTER * (n_clusters or 0))
+    count = SMALL_CLUSTERS + (n_clusters or 0)
     rows = sample_rows(len(U), ROWS_PER_SMALL_CLUSTER * count, seeds)
     means = _small_means(U[rows], count, n_init, stream_seed(seeds))
     labels = _nearest(U, means)

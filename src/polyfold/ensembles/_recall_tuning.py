@@ -16,10 +16,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._policy import CANDIDATES_PER_NEIGHBOR, EXACT_PAIRS, RECALL_ROWS
+from polyfold._policy import CANDIDATES_PER_NEIGHBOR, EXACT_PAIRS
 from polyfold._validation import outside
 from polyfold.exceptions import GraphWarning
-from polyfold.neighbors import without_self
+from polyfold.neighbors import RECALL_ROWS, without_self
 
 # Distances in double precision that differ by less than this fraction are ties.
 _TIE = 1e-9

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from polyfold._policy import LEVEL_ROWS, REPLICATE_CLUSTERINGS, ROWS_PER_CLUSTER
+from polyfold._policy import REPLICATE_CLUSTERINGS, ROWS_PER_CLUSTER, SEARCH_ROWS
 from polyfold._progress import phase
 from polyfold._threads import n_threads
 from polyfold._validation import check_count, check_real
@@ -68,7 +68,7 @@ class BootstrapClustering(TreeClusterer):
     n_clusters_ : int
         Number of clusters in `labels_`: fewer than asked for if there are fewer distinct points.
     levels_ : list of ndarray of shape (n_samples,)
-        Nested labels, at most nine levels from coarse to fine: the most stable number of clusters in every doubling.
+        Nested labels, at most eight levels from coarse to fine: the most stable number of clusters in every doubling.
     level_scores_ : dict
         For the number of clusters of every level, its stability: the adjusted Rand index between the clusters that are
         found in two halves of the points.
@@ -170,7 +170,7 @@ class BootstrapClustering(TreeClusterer):
 
     def _sample(self, seeds: np.random.SeedSequence) -> tuple[Any, NDArray]:
         X = self.network_.encoder_.first.X
-        numbers = sample_rows(X.shape[0], LEVEL_ROWS, seeds)
+        numbers = sample_rows(X.shape[0], SEARCH_ROWS, seeds)
         return X[numbers], numbers
 
     def _replicates(self, wanted: int | None, seeds: np.random.SeedSequence) -> tuple[Replicate, Replicate, NDArray]:

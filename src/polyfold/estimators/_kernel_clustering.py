@@ -10,7 +10,7 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._linalg import as_dense, row_norms_safe, unit_rows
-from polyfold._policy import LEVEL_ROWS, N_NEIGHBORS, STABILITY_ROWS
+from polyfold._policy import N_NEIGHBORS, SEARCH_ROWS, STABILITY_ROWS
 from polyfold._progress import phase, shows_progress
 from polyfold._validation import check_rows, draw_seed, keeps_state_on_failure
 from polyfold.bootstrap import child_stream, sample_rows, stream_seed
@@ -73,7 +73,7 @@ class EmbeddingClustering(TreeClusterer):
         return clone(self)
 
     def _sample(self, seeds: np.random.SeedSequence) -> tuple[Any, NDArray]:
-        numbers = sample_rows(number_of_rows(self._given), LEVEL_ROWS, seeds)
+        numbers = sample_rows(number_of_rows(self._given), SEARCH_ROWS, seeds)
         return some_rows(self._given, numbers, is_pairs=takes_precomputed(self.kernel)), numbers
 
     def _transform_rest(self) -> None:

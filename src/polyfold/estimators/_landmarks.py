@@ -38,16 +38,16 @@ def _is_given(kernel: Kernel | GraphKernel) -> bool:
     return kernel.takes_precomputed or is_graph(getattr(kernel, "neighbors", None))
 
 
-def landmark_error(model: BaseEstimator, landmarks: Matrix, seed: int) -> NDArray:
-    """Error of every column of what a fitted model says, beside its spread: how it would change with fewer landmarks.
+def landmark_error(model: BaseEstimator, landmarks: Matrix, seed: int, **changes: object) -> NDArray:
+    """Estimate the error of every column due to landmarks, relative to its spread.
 
-    The model is fitted again to a quarter of its landmarks, and at most 1,000 of the others are placed by both. What a
-    linear regression on the coordinates of the smaller model leaves is more than what is lost by not taking all rows,
-    where errors fall as landmarks become many.
+    The model, with `changes` of its parameters, is fitted again to a quarter of its landmarks, and both transform
+    at most 1,000 of the other landmarks. The residual of a linear regression on the coordinates of the smaller model is
+    an upper bound if errors decrease with the number of landmarks.
     """
-    few = clone(model).set_params(random_state=seed, verbose=0)
+    few = clone(model).set_params(random_state=seed, verbose=0, **changes)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there was to say has been said of the model itself
+        warnings.simplefilter("ignore")  # the model itself has already warned
         few.fit(landmarks[::_SHARE])
     others = np.flatnonzero(np.arange(landmarks.shape[0]) % _SHARE)
     queries = landmarks[others[:: -(-len(others) // _QUERIES)]]

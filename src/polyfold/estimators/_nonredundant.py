@@ -1,5 +1,6 @@
 """Spectral embeddings whose coordinates are not functions of one another."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Literal, Self
 
@@ -11,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
 from polyfold._progress import LongFit, phase, shows_progress
-from polyfold._regression import residual_ratio
 from polyfold._threads import in_blocks, using_threads
 from polyfold._typing import FloatArray, Matrix, RandomState, Rows
 from polyfold._validation import (
@@ -22,48 +22,48 @@ from polyfold._validation import (
     draw_seed,
     keeps_state_on_failure,
 )
+from polyfold.estimators._kernel_selection import is_kernel_matrix, kernel_candidates
 from polyfold.estimators._landmarks import landmark_error, rows_to_fit
 from polyfold.estimators._spectral import warn_of_empty_columns
-from polyfold.kernels import KernelLike, Operator, as_kernel, feature_operator, takes_precomputed
-from polyfold.nonredundant import SMOOTHERS, Settings, Step, bandwidth_of, extend, nonredundant_sequence
-from polyfold.sources import as_source, by_blocks, is_stream
-from polyfold.spectra import EIGEN_SOLVERS, make_solver, spectrum_of
+from polyfold.kernels import KernelLike, Operator, takes_precomputed
+from polyfold.nonredundant import SMOOTHERS, Settings, Step, extend, novelty, warn_if_saturated
+from polyfold.sources import all_or_some, as_source, by_blocks, is_stream
+from polyfold.spectra import EIGEN_SOLVERS
 
-_QUERIES, _REFERENCES = 500, 20_000
-# Landmarks and directions of a kernel of two points that the sequence may combine.
-_RANK = 500
-# Rows that are placed at a time, by one thread.
+# Rows that one thread transforms at a time.
 _BLOCK = 16_384
 
 
 class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    r"""Embed points so that no coordinate can be predicted from those before it.
+    r"""Embed points so that no coordinate can be predicted from the earlier ones.
 
     .. math:: \max_{f_i} f_i^T K f_i \quad \text{with} \quad \|f_i\| = 1, \; 1^T f_i = 0, \;
               \mathbb{E}[f_i \mid f_1, \dots, f_{i-1}] = 0
 
-    Plain spectral embeddings only ask for uncorrelated coordinates, so a long direction of the data comes again and
-    again (its "harmonics") before a short one comes at all [Blau2017]_.
+    Coordinates of plain spectral embeddings are only uncorrelated, so they often repeat the longest direction of the
+    data (its "harmonics") before they show a shorter one [Blau2017]_.
 
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Dimensions. "auto" stops before the first coordinate of which less than half is news: variance that a regression
-        on the earlier coordinates leaves unexplained and (graph kernels) neighbours in the data share.
-    kernel : str or kernel object, default="laplacian_eigenmaps"
+        Number of coordinates. "auto" stops before the first coordinate that reduces the unexplained fraction of the
+        variance of `X` by a smaller factor than the same coordinate, permuted, increases it; at most 15.
+    kernel : str or kernel object, default="auto"
         Any of :mod:`polyfold.kernels`: "laplacian_eigenmaps", "lle", "hessian_lle", "ltsa", "isomap", "diffusion",
-        "rbf", …, objects with their own parameters, callables, or "precomputed".
+        "rbf", …, objects with their own parameters, callables, or "precomputed". "auto" compares, in this order,
+        "laplacian_eigenmaps", "isomap", "lle" and "ltsa" (with as many directions as the data have intrinsic
+        dimensions). A kernel replaces the one before it if it leaves at least a third less of the variance of `X`
+        unexplained.
     n_neighbors : int, default=None
         Neighbours of the graph kernels; None leaves the kernel's own setting.
     bandwidth : float or "auto", default="auto"
-        Width α of the regression, in units of the root mean squared norm of the earlier coordinates (0.1 to 0.6 in
-        the paper). "auto" takes the widest of ∞ (the plain coordinate), 0.6, 0.35, 0.2, 0.12 that leaves a direction of
-        which most is unexplained by the earlier coordinates under leave-one-out regression with the bandwidth that
-        predicts best, or 0.6 where none does; near ties are broken by an even spread. On graphs of data with more than
-        5 intrinsic dimensions it is 0.6. A number is the paper's algorithm to the letter.
+        Bandwidth α of the regression, relative to the root mean squared norm of the earlier coordinates (0.1 to 0.6 in
+        the paper). A smaller bandwidth excludes more functions of the earlier coordinates. For each coordinate "auto"
+        takes, of ∞ (only uncorrelated), 0.6, 0.35, 0.2 and 0.12, the one with the lowest unexplained fraction, or the
+        widest within its standard error. A number is the paper's algorithm to the letter.
     smoother : {"nadaraya_watson", "locally_linear"}, default="nadaraya_watson"
     rank_cut : float, default=0.03
-        Functions that the smoother damps below this share of the largest gain are not excluded.
+        Functions that the smoother damps below this fraction of the largest gain are not excluded.
     solver : {"lowrank", "dense"}, default="lowrank"
         Low-rank smoother in O(n·m) memory, or the n × n matrix of the paper, for checking.
     eigen_solver : {"auto", "lanczos", "inverse", "multigrid", "dense"}, default="auto"
@@ -88,29 +88,38 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     n_components_ : int
     eigenvalues_ : ndarray of shape (n_components,)
         f'Kf of every coordinate, in the kernel's measure.
+    kernel_ : str or kernel object
+        Name of the selected kernel, or `kernel` if it was given.
+    kernel_scores_ : dict of str to float
+        Unexplained fraction of every kernel that was compared, nan if it cannot be fitted; empty if `kernel` was given.
+    component_scores_ : ndarray
+        Unexplained fraction of the variance of `X` after 1, 2, … coordinates: the residual variance if each row is
+        predicted from its 10 nearest rows in the standardised coordinates, relative to the total variance. With
+        ``n_components="auto"`` the last entry belongs to the first coordinate that was rejected.
+    permuted_scores_ : ndarray
+        The same with the last of the coordinates permuted.
     bandwidths_ : ndarray of shape (n_components,)
-        α of every coordinate's smoother; nan for the first, which has none, inf where the plain coordinate is news.
+        α of every coordinate; nan for the first, which has none; inf if it is only uncorrelated with the earlier ones.
     ranks_ : ndarray of shape (n_components,)
         Number of functions of the earlier coordinates that were excluded.
-    redundancy_ : ndarray of shape (n_components,)
-        Leave-one-out residual of every coordinate on the earlier ones, as a share of its spread, with the bandwidth
-        of the fit: 1 is news, 0 repetition. 1 for the first.
-    redundancy_best_ : ndarray of shape (n_components,)
-        The same with the bandwidth that predicts best (locally linear): the sterner judge.
+    novelty_ : ndarray of shape (n_components,)
+        Residual of every coordinate in a leave-one-out regression on the earlier ones with the bandwidth that predicts
+        best, relative to its standard deviation: 1 is new, 0 is a function of the earlier coordinates.
     residuals_ : ndarray of shape (n_components,)
-        How well each eigenproblem was solved: norm of what is left of its equation, beside the cost or eigenvalue.
+        Norm of the residual of each eigenvector equation, relative to the cost or the eigenvalue.
     neighbor_recall_ : float
-        Share of the true neighbours in the graph, on 200 rows; 1 for exact search, nan where there is no search.
+        Fraction of the true neighbours in the graph, on 200 rows; 1 for exact search, nan if there is no search.
     landmarks_ : ndarray or None
-        Numbers of the rows that were fitted where there were too many for all of them: 50,000.
+        Numbers of the 50,000 rows that were fitted, if there were too many rows to fit all of them.
     landmark_error_ : ndarray of shape (n_components,) or None
-        What landmarks may cost: change of every coordinate, beside its spread, with a quarter of them.
+        Estimated error due to landmarks: change of every coordinate, relative to its spread, with a quarter of them.
     n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
     Notes
     -----
     Time O(n·m²) per coordinate and memory O(n·m), with m the rank of the smoother (tens to hundreds), besides the
-    neighbour graph. Isomap keeps geodesics to at most 1,000 landmarks above 2,000 points.
+    neighbour graph. Isomap keeps geodesics to at most 1,000 landmarks above 2,000 points. "auto" settings are selected
+    on at most 2,500 rows, unless the kernel has a precomputed graph or matrix, which cannot be subsampled.
 
     Walks are solved on all rows of an array, and of a stream that fits the memory budget. Beyond it, on Dask, and for
     LLE, LTSA and Hessian LLE, whose costs a machine cannot tell from zero then, and for Isomap, 50,000 rows stand for
@@ -138,7 +147,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         self,
         n_components: int | str = 2,
         *,
-        kernel: KernelLike = "laplacian_eigenmaps",
+        kernel: KernelLike = "auto",
         n_neighbors: int | None = None,
         bandwidth: float | str = "auto",
         smoother: Literal["nadaraya_watson", "locally_linear"] = "nadaraya_watson",
@@ -181,17 +190,24 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         with using_threads(self.n_jobs):
             seed = draw_seed(self.random_state)
             validate = partial(self._validate, reset=True, minimum=3)
-            rows, self.landmarks_ = rows_to_fit(X, as_kernel(self.kernel), validate, seed)
+            candidates = kernel_candidates(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
+            rows, self.landmarks_ = rows_to_fit(X, candidates.first, validate, seed)
             count, alpha = self._check_parameters(rows.shape[0])
             settings = Settings(self.smoother, self.rank_cut, self.solver == "dense", seed)
-            with phase("graph"):
-                operator = self._operator(rows, seed)
-                solver = make_solver(operator, self.eigen_solver)
+            with phase("selection"):
+                chosen = candidates.select(rows, count, alpha, settings, self.eigen_solver)
+            if chosen.kernel_scores and chosen.kernel.takes_few and self.landmarks_ is None:
+                rows, self.landmarks_ = all_or_some(rows, few=True, seed=seed)
+                chosen = replace(chosen, is_sample=chosen.is_sample or self.landmarks_ is not None)
             with phase("coordinates"):
-                steps = nonredundant_sequence(operator, solver, count, alpha, settings)
+                operator, steps = chosen.fitted_to(rows, settings, self.eigen_solver)
+            if alpha is not None:
+                warn_if_saturated(steps, operator.n_samples)
             with phase("scores"):
+                self.kernel_, self.kernel_scores_ = chosen.name or self.kernel, chosen.kernel_scores
+                self.component_scores_, self.permuted_scores_ = chosen.found.scores, chosen.found.permuted
                 self._store(operator, steps, count, seed, rows.dtype)
-                return self if self.landmarks_ is None else self._place_others(rows, X, seed)
+                return self if self.landmarks_ is None else self._place_others(rows, X, chosen.kernel, seed)
 
     def fit_transform(self, X: Rows, y: object = None) -> FloatArray:
         """Fit to the rows of `X` and return their coordinates.
@@ -228,7 +244,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         return self._place(self._validate(X, reset=False))
 
     def _place(self, X: Matrix) -> NDArray:
-        """Coordinates of checked rows, block by block: what a block takes is many times its rows."""
+        """Return coordinates of checked rows, block by block to bound the memory."""
         Z = np.zeros((X.shape[0], self.n_components_), dtype=X.dtype)
 
         def fill(rows: slice) -> None:
@@ -238,19 +254,12 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             in_blocks(fill, X.shape[0], _BLOCK)
         return Z
 
-    def _place_others(self, landmarks: Matrix, X: Rows, seed: int) -> Self:
-        """Estimate what landmarks lose, and place all rows beside them unless they are a stream."""
-        self.landmark_error_ = landmark_error(self, landmarks, seed)
+    def _place_others(self, landmarks: Matrix, X: Rows, kernel: KernelLike, seed: int) -> Self:
+        """Estimate the error due to landmarks, and transform all rows unless they are a stream."""
+        self.landmark_error_ = landmark_error(self, landmarks, seed, kernel=kernel)
         if not is_stream(X):
             self.embedding_ = self._place(self._validate(X, reset=False))
         return self
-
-    def _operator(self, X: Matrix, seed: int) -> Operator:
-        kernel = as_kernel(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
-        if not kernel.is_pointwise:
-            return kernel.operator_on(X)
-        spectrum = spectrum_of(X, kernel, landmarks=_RANK, directions=_RANK, seed=seed)
-        return feature_operator(spectrum.coordinates(X).astype(np.float64), spectrum.coordinates)
 
     def _store(self, operator: Operator, steps: list[Step], count: int | None, seed: int, dtype: DTypeLike) -> None:
         self._fitted_operator = operator
@@ -267,9 +276,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         self.embedding_[:, : len(steps)] *= self._scales.astype(dtype)
         self.bandwidths_ = np.array([np.nan if step.alpha is None else step.alpha for step in steps] + empty * [np.nan])
         self.ranks_ = np.array([step.rank for step in steps] + empty * [0])
-        news = [1.0 if step.predictable is None else step.news for step in steps]
-        self.redundancy_best_ = np.sqrt(news + empty * [np.nan])
-        self.redundancy_ = _own_redundancy(F, self.bandwidths_, seed)
+        self.novelty_ = np.concatenate([novelty(F[:, : len(steps)], seed), np.full(empty, np.nan)])
         self.residuals_ = np.array([step.residual for step in steps] + empty * [np.nan])
         self.neighbor_recall_ = np.nan if operator.near is None else operator.near.recall
         self.landmark_error_ = None
@@ -293,9 +300,8 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         return count, alpha
 
     def _validate(self, X: Rows, *, reset: bool, minimum: int = 1) -> Matrix:
-        kernel = as_kernel(self.kernel)
         rows = check_rows(self, X, reset=reset, minimum=minimum)
-        return as_dense(rows) if kernel.is_pointwise and kernel.takes_precomputed else rows
+        return as_dense(rows) if is_kernel_matrix(self.kernel) else rows
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -309,19 +315,6 @@ def _natural_scales(operator: Operator, eigenvalues: NDArray) -> NDArray:
     """Return the standard deviations of the coordinates: 1, or where the kernel has units those of kernel PCA."""
     if not operator.has_units or len(eigenvalues) == 0:
         return np.ones(len(eigenvalues))
-    # Isomap's kernel is indefinite, so a late coordinate may have a negative value; it keeps a little weight.
+    # Isomap's kernel is indefinite: a late coordinate may have a negative eigenvalue.
     positive = np.maximum(eigenvalues, 1e-6 * eigenvalues[0])
     return np.sqrt(positive / operator.n_samples)
-
-
-def _own_redundancy(F: NDArray, alphas: NDArray, seed: int) -> NDArray:
-    """Leave-one-out residuals with the bandwidths of the fit, of at most 500 points among 20,000; nan where empty."""
-    rng = np.random.RandomState(seed)
-    if len(F) > _REFERENCES:
-        F = F[rng.choice(len(F), _REFERENCES, replace=False)]
-    queries = np.arange(len(F)) if len(F) <= _QUERIES else rng.choice(len(F), _QUERIES, replace=False)
-    out = np.where(F.any(axis=0), 1.0, np.nan)
-    for i in range(1, F.shape[1]):
-        if F[:, i].any() and np.isfinite(alphas[i]):  # a plain coordinate is uncorrelated with the earlier ones
-            out[i] = residual_ratio(F[:, :i], F[:, i], [bandwidth_of(F[:, :i], alphas[i])], queries=queries)[0]
-    return out

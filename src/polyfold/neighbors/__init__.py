@@ -3,6 +3,7 @@
 from polyfold._linalg import distinct_rows, n_distinct
 from polyfold.neighbors._engines import fewest_neighbors, sorted_lists, with_own_zeros
 from polyfold.neighbors._search import (
+    RECALL_ROWS,
     Neighborhoods,
     Search,
     choose_engine,
@@ -13,6 +14,7 @@ from polyfold.neighbors._search import (
 )
 
 __all__ = [
+    "RECALL_ROWS",
     "Neighborhoods",
     "Search",
     "choose_engine",

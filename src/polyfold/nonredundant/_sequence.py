@@ -1,39 +1,14 @@
-"""Algorithm 1 of [Blau2017]: coordinates one by one, each unpredictable from those before, and its open questions.
+"""Algorithm 1 of [Blau2017]: coordinates one by one, each unpredictable from the earlier ones.
 
 Step i solves, in the measure w of the operator (`polyfold.kernels`), with g = √w f,
 
     max gᵀ K g   with   ‖g‖ = 1,   Σ w f = 0 (per component),   Σ m f v = 0 for every v the smoother sees,
 
-[Blau2017, eq. 11 and 12] → `next_coordinate`; steps 4–9 → `nonredundant_sequence`.
-
-**The policy.** The paper leaves open how wide the smoother is, which of nearly equal directions to take and when to
-stop. One score decides: the share of a coordinate's variance that is *news*, what leave-one-out regression on the
-earlier coordinates F leaves of it with the bandwidth that predicts best (`Judge`). A harmonic of F has a share near 0,
-a new direction one near 1, and half (`MOSTLY`) tells them apart.
-
-    Take the widest smoother that leaves a direction of which most is news; where none does, the widest.
-
-- Widths: the plain coordinate first (`PLAIN`: only uncorrelated with F), then `WIDTHS`, the range of the paper.
-  Narrower ones cost more and bend what they leave. Once the plain coordinate is no news it is not tried again: the
-  harmonic that it shows stays the cheapest direction. Where nothing is news (clusters, late coordinates of images), the
-  widest of `WIDTHS` is kept: on MNIST and a bootstrap network's graph narrower ones raised the error.
-- Not tried are widths that see more than √n functions of F, since so many means of n points are not known well enough
-  to be zeroed, or more than `MOST_FUNCTIONS`, which bounds the time.
-- Ties: directions within `CLOSE` of the smallest cost are one choice, made by the sample. A harmonic that costs the
-  same mixes with the new direction: combinations that are mostly predictable are dropped. cos(πx₂)·u(x₁) with a slow u
-  costs hardly more than cos(πx₂), and where u vanishes x₂ cannot be read off. E[f | F] = 0 is silent on E[f² | F] = u²:
-  take the combination whose size F predicts least (`evenest`).
-- Graphs of data with more than `FEW_DIMENSIONS` intrinsic dimensions, such as images of digits, keep the widest of
-  `WIDTHS` and no ties: with the rule above, errors of a classifier on three coordinates of MNIST rose from 9 to 11 to
-  10 to 17 %, since what distinguishes digits is partly predictable there, and many directions cost nearly the same.
-- ``n_components="auto"`` stops before a coordinate of which less than half is news that neighbours in the data share.
-
-Evidence: docs/guide/nonredundant.md, "The policy", and benchmarks/studies/nonredundant.py. A given width is the paper's
-algorithm to the letter.
+[Blau2017, eq. 11 and 12] → `next_coordinate`; steps 4–9 → `given_sequence`. The paper leaves the bandwidth of the
+smoother and the number of coordinates to the user; `_criterion.py` selects them.
 """
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,26 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._progress import track
-from polyfold._regression import loo_rows
 from polyfold._typing import Matrix
 from polyfold.exceptions import DegenerateDataWarning
-from polyfold.kernels import Operator, intrinsic_dimension
-from polyfold.nonredundant._smoother import Predictable, gaussian_block, is_saturated, predictable_functions
+from polyfold.kernels import Operator
+from polyfold.nonredundant._smoother import Predictable, is_saturated, predictable_functions
 from polyfold.spectra import EigenSolver, residuals
 
-PLAIN = np.inf
-WIDTHS = (0.6, 0.35, 0.2, 0.12)
-CLOSE, TIES = 0.2, 5
-MOSTLY = 0.5
-MOST_FUNCTIONS = 40
-FEW_DIMENSIONS = 5
-MAX_AUTO_COMPONENTS = 15
-_REFERENCES, _QUERIES = 2500, 300
-_STARTS, _DESCENTS = 8, 300
 _TOL = 1e-6
-# Eigenvalues below this share of the first are rounding.
+# Eigenvalues below this fraction of the first are rounding.
 _ROUNDING = 1e-10
-# A walk of many steps that has this little of a direction left says nothing of new points.
+# A walk of many steps that has this little of a direction left cannot be extended to new points.
 _DECAYED = 1e-4
 
 
@@ -78,9 +43,9 @@ class Settings:
 class Step:
     """One coordinate f = (raw − center) / scale and what is needed to extend it to new points.
 
-    `alpha` is the width of the smoother on the earlier coordinates (None for the first); `intercepts` (one per
-    component) and `slopes` give the part that the constraints took off. `residual` says
-    how well the eigenproblem was solved: the norm of what is left of its equation, beside its cost or eigenvalue.
+    `alpha` is the bandwidth factor of the smoother on the earlier coordinates (None for the first). `intercepts` (one
+    per component) and `slopes` give the part that the constraints removed. `residual` is that of the eigenvector
+    equation, relative to the cost or the eigenvalue.
     """
 
     values: NDArray
@@ -92,7 +57,6 @@ class Step:
     intercepts: NDArray
     slopes: NDArray
     alpha: float | None = None
-    news: float = np.nan
     residual: float = np.nan
 
     def slim(self) -> "Step":
@@ -105,75 +69,27 @@ class Step:
         return 0 if self.predictable is None else self.predictable.rank
 
 
-def nonredundant_sequence(
-    operator: Operator, solver: EigenSolver, n_components: int | None, alpha: float | None, settings: Settings
+def given_sequence(
+    operator: Operator, solver: EigenSolver, alphas: list[float | None], settings: Settings
 ) -> list[Step]:
-    """Find coordinates one by one; fewer than asked for where the kernel has no more.
-
-    Parameters
-    ----------
-    operator : Operator
-    solver : EigenSolver
-    n_components : int or None
-        None stops before the first coordinate that is mere noise or hardly news, at most 15.
-    alpha : float or None
-        Bandwidth factor; None follows the policy.
-    settings : Settings
-    """
-    limit = MAX_AUTO_COMPONENTS if n_components is None else n_components
-    limit = min(limit, operator.n_samples - operator.trivial.shape[1])
+    """Find one coordinate for every bandwidth factor, the first of which is None; fewer if the kernel has no more."""
     steps: list[Step] = []
-    for step in track(_coordinates(operator, solver, alpha, settings), "coordinates", total=limit):
-        if n_components is None and steps and step.news - _noise(operator, step.values) < MOSTLY:
+    for alpha in track(alphas, "coordinates"):
+        step = next_coordinate(operator, solver, values_of(steps, operator), alpha, settings, rounding(steps))
+        if step is None:
             break
         steps.append(step)
-        if len(steps) == limit:
-            break
-    if alpha is not None:
-        _warn_if_saturated(steps, operator.n_samples)
     return steps
 
 
-def _noise(operator: Operator, f: NDArray) -> float:
-    """Share of the variance of `f` that the mean over neighbours in the data leaves."""
-    if operator.near is None or operator.has_units:
-        return 0.0
-    return float(np.mean((f - f[operator.near.indices].mean(axis=1)) ** 2) / f.var())
+def values_of(steps: list[Step], operator: Operator) -> NDArray:
+    """Return the coordinates that were found, shape (N, len(steps))."""
+    return np.column_stack([np.empty((operator.n_samples, 0)), *(step.values for step in steps)])
 
 
-def _coordinates(operator: Operator, solver: EigenSolver, alpha: float | None, settings: Settings) -> Iterator[Step]:
-    """Yield coordinates as long as there are any, each unpredictable from those yielded before."""
-    n = operator.n_samples
-    start = np.random.RandomState(settings.seed).standard_normal(n)
-    F, lowest = np.empty((n, 0)), 0.0
-    step = next_coordinate(operator, solver, F, None, settings, start)
-    widths = _widths(operator) if alpha is None else (alpha,)
-    while step is not None:
-        yield step
-        F = np.column_stack([F, step.values])
-        lowest = lowest or _ROUNDING * abs(step.eigenvalue)
-        judge, best = Judge.of(F, settings.seed), None
-        for width in widths:
-            if best is not None and _is_too_fine(F, width, settings):
-                break
-            ties = judge if len(widths) > 1 else None
-            step = next_coordinate(operator, solver, F, width, settings, start, ties, lowest)
-            step = None if step is None else replace(step, news=float(judge(step.values[:, None])[0, 0]))
-            if step is not None and step.news >= MOSTLY:
-                best = step
-                break
-            if width != PLAIN and best is None:
-                best = step
-        step = best
-        if step is not None and step.alpha != PLAIN:
-            widths = tuple(width for width in widths if width != PLAIN)
-
-
-def _widths(operator: Operator) -> tuple[float, ...]:
-    """Widths to try; only the first of `WIDTHS` on graphs of data with many intrinsic dimensions."""
-    if operator.cost is None or operator.near is None or intrinsic_dimension(operator.near.distances) <= FEW_DIMENSIONS:
-        return (PLAIN, *WIDTHS)
-    return WIDTHS[:1]
+def rounding(steps: list[Step]) -> float:
+    """Return the eigenvalue below which a kernel with units has no direction left, 0 before the first step."""
+    return _ROUNDING * abs(steps[0].eigenvalue) if steps else 0.0
 
 
 def bandwidth_of(F: NDArray, alpha: float) -> float:
@@ -187,14 +103,11 @@ def next_coordinate(
     F: NDArray,
     alpha: float | None,
     settings: Settings,
-    start: NDArray,
-    judge: "Judge | None" = None,
     lowest: float = 0.0,
 ) -> Step | None:
     """Find the coordinate after the columns of `F` (N, i − 1), with bandwidth factor `alpha`; None if none is left.
 
-    With a `judge`, ties are settled by the policy; without, this is Algorithm 1. Nothing is left of a kernel with units
-    where the eigenvalue is not above `lowest`, its rounding.
+    A kernel with units has no direction left if the eigenvalue is not above `lowest`, its rounding.
     """
     predictable = None
     if F.shape[1]:
@@ -209,26 +122,14 @@ def next_coordinate(
             rng=np.random.RandomState(settings.seed),
         )
     Q, T = _orthonormal(operator, predictable)
-    left = operator.n_samples - Q.shape[1]
-    if left <= 0:
+    if Q.shape[1] >= operator.n_samples:
         return None
-    # New points of kernels without a cost are placed by the eigenvector equation, which a mixture does not satisfy.
-    most = 1 if judge is None or operator.cost is None else min(TIES, left)
-    G = solver.top(Q, most, start, _TOL)[1]
-    g = G[:, 0] if most == 1 or judge is None else _settled(operator, G, Q, judge)
-    step = replace(_step(operator, g, Q, T, predictable, alpha), residual=float(residuals(operator, Q, G[:, :1])[0]))
+    start = np.random.RandomState(settings.seed).standard_normal(operator.n_samples)
+    G = solver.top(Q, 1, start, _TOL)[1]
+    step = replace(_step(operator, G[:, 0], Q, T, predictable, alpha), residual=float(residuals(operator, Q, G)[0]))
     if operator.steps > 1 and step.eigenvalue <= _DECAYED:
         return None
     return None if operator.has_units and abs(step.eigenvalue) <= lowest else step
-
-
-def _settled(operator: Operator, G: NDArray, Q: NDArray, judge: "Judge") -> NDArray:
-    """Of the directions that cost nearly the same, the evenest that is mostly news; without news, the cheapest."""
-    costs = np.maximum(np.einsum("ij,ij->j", G, operator.cost @ G), np.finfo(np.float64).tiny)
-    G = G[:, costs <= (1 + CLOSE) * costs[0]]
-    root = np.sqrt(operator.weights)[:, None]
-    U = mostly_news(judge(G / root))
-    return G[:, 0] if U.shape[1] == 0 else G @ U @ evenest(G @ U, Q / root, operator.weights)
 
 
 def _orthonormal(operator: Operator, predictable: Predictable | None) -> tuple[NDArray, NDArray]:
@@ -286,80 +187,14 @@ def extend(operator: Operator, steps: list[Step], X: Matrix) -> NDArray:
     return F
 
 
-@dataclass(frozen=True)
-class Judge:
-    """Says what share of a coordinate's variance is news beside the earlier ones."""
-
-    rows: NDArray  # (b, q, m): the regression at the queries, one matrix for each bandwidth
-    references: NDArray  # (m,)
-    queries: NDArray  # (q,), places among the references
-
-    @classmethod
-    def of(cls, F: NDArray, seed: int) -> "Judge":
-        """Prepare the regressions on `F` (n, p), which all candidates share."""
-        rng = np.random.RandomState(seed)
-        references = _some(len(F), _REFERENCES, rng)
-        queries = _some(len(references), _QUERIES, rng)
-        return cls(loo_rows(F[references], queries), references, queries)
-
-    def __call__(self, F: NDArray) -> NDArray:
-        """Return the matrix (k, k) of news of the columns of `F` (n, k): its diagonal holds their shares."""
-        F = (F - F.mean(axis=0))[self.references] / np.maximum(F.std(axis=0), np.finfo(np.float64).tiny)
-        left = F[self.queries] - self.rows @ F
-        left = left[np.mean(left**2, axis=(1, 2)).argmin()]
-        return left.T @ left / len(left)
-
-
-def mostly_news(news: NDArray) -> NDArray:
-    """Return the orthonormal combinations (k, m) of which most is news, by the matrix of news (k, k)."""
-    shares, U = np.linalg.eigh(news)
-    return U[:, shares >= MOSTLY]
-
-
-def _some(n: int, most: int, rng: np.random.RandomState) -> NDArray:
-    return np.arange(n) if n <= most else rng.choice(n, most, replace=False)
-
-
-def _is_too_fine(F: NDArray, alpha: float, settings: Settings) -> bool:
-    """Whether a smoother of the rows of `F` sees more functions than are tried, judged by four times as many rows."""
-    most = min(np.sqrt(len(F)), MOST_FUNCTIONS)
-    rows = F[_some(len(F), int(4 * most), np.random.RandomState(settings.seed))]
-    G = gaussian_block(rows, rows, bandwidth_of(F, alpha))
-    root = np.sqrt(G.sum(axis=1))
-    gains = np.linalg.eigvalsh(G / root / root[:, None])
-    return bool(np.count_nonzero(gains > settings.cut * gains[-1]) > most)
-
-
-def evenest(G: NDArray, V: NDArray, weights: NDArray) -> NDArray:
-    """Return unit c for which V (n, q), functions of F, predict the size of G c (n, k) least.
-
-    Minimises Σ_v (cᵀA_v c)² with A_v = Σ_i v_i (g_i g_iᵀ − I) by shifted power iteration [Kolda2011] from many starts.
-    """
-    k = G.shape[1]
-    if k == 1:
-        return np.ones(1)
-    products = (G[:, :, None] * G[:, None, :]).reshape(len(G), k * k)
-    A = V.T @ products - np.average(V, axis=0, weights=weights)[:, None] * np.eye(k).ravel()
-    quartic = A.T @ A
-    shift = max(float(np.linalg.eigvalsh(quartic)[-1]), np.finfo(np.float64).tiny)
-    best = np.eye(k)[0]
-    C = np.concatenate([np.eye(k), np.random.RandomState(0).standard_normal((_STARTS, k))])
-    for _ in range(_DESCENTS):
-        C /= np.linalg.norm(C, axis=1, keepdims=True)
-        slopes = ((C[:, :, None] * C[:, None, :]).reshape(-1, k * k) @ quartic).reshape(-1, k, k)
-        values = np.einsum("skl,sk,sl->s", slopes, C, C)
-        best = C[values.argmin()]
-        C = shift * C - np.einsum("skl,sl->sk", slopes, C)
-    return best
-
-
-def _warn_if_saturated(steps: list[Step], n: int) -> None:
+def warn_if_saturated(steps: list[Step], n: int) -> None:
+    """Warn if a bandwidth that was given excludes more than half as many functions as there are points."""
     for number, step in enumerate(steps, start=1):
         if step.predictable is not None and is_saturated(step.predictable, n):
             warnings.warn(
                 f"bandwidth={step.alpha:g} is so small that {step.rank} functions of the first {number - 1} "
-                f"coordinates were excluded for coordinate {number}, of {n} samples: nothing can be predicted from "
-                "points that are all alone, and what remains is noise. Raise bandwidth, or leave it at 'auto'.",
+                f"coordinates were excluded for coordinate {number}, of {n} samples; the rest is noise. Increase "
+                "bandwidth, or leave it at 'auto'.",
                 DegenerateDataWarning,
                 stacklevel=4,
             )

@@ -5,6 +5,7 @@ from polyfold.report._curves import AllocationDisplay, DiversityDisplay, LossDis
 from polyfold.report._explore import Chapter, chapter, explore, write_page
 from polyfold.report._regions import DecisionRegionDisplay
 from polyfold.report._scatter import RepresentationDisplay, ViewsDisplay
+from polyfold.report._scree import ScreeDisplay
 from polyfold.report._strips import RetrievalDisplay
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "RedundancyDisplay",
     "RepresentationDisplay",
     "RetrievalDisplay",
+    "ScreeDisplay",
     "ViewsDisplay",
     "chapter",
     "explore",

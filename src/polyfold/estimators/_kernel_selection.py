@@ -1,0 +1,158 @@
+"""Kernel, bandwidths and number of coordinates of a non-redundant embedding, selected on a sample of the rows."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyfold._policy import BANDWIDTHS
+from polyfold._typing import Matrix
+from polyfold.kernels import (
+    GraphKernel,
+    Isomap,
+    Kernel,
+    KernelLike,
+    LaplacianEigenmaps,
+    LocallyLinear,
+    Operator,
+    TangentAlignment,
+    as_kernel,
+    feature_operator,
+    intrinsic_dimension,
+    takes_precomputed,
+)
+from polyfold.neighbors import is_graph
+from polyfold.nonredundant import Selected, Settings, Step, given_sequence, sample_rows, select_kernel, select_sequence
+from polyfold.spectra import make_solver, spectrum_of
+
+AnyKernel = Kernel | GraphKernel
+# Landmarks and directions of a pointwise kernel that the sequence may combine.
+_RANK = 500
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A kernel with its coordinates of the sample, and the scores of the kernels that were compared."""
+
+    name: str | None
+    kernel: AnyKernel
+    operator: Operator
+    found: Selected
+    is_sample: bool
+    kernel_scores: dict[str, float] = field(default_factory=dict)
+
+    def fitted_to(self, rows: Matrix, settings: Settings, eigen_solver: str) -> tuple[Operator, list[Step]]:
+        """Return the operator and the coordinates of all rows, with the selected bandwidths."""
+        if not self.is_sample:
+            return self.operator, self.found.steps
+        operator = kernel_operator(self.kernel, rows, settings.seed)
+        alphas = [step.alpha for step in self.found.steps]
+        return operator, given_sequence(operator, make_solver(operator, eigen_solver), alphas, settings)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Kernels to compare: the first, and functions from the number of tangent directions to the others."""
+
+    first: AnyKernel
+    others: dict[str, Callable[[int], AnyKernel]]
+    name: str | None
+
+    def select(
+        self, rows: Matrix, count: int | None, alpha: float | None, settings: Settings, eigen_solver: str
+    ) -> Choice:
+        """Select whatever is not given, on a sample if there are many rows and something is to be selected."""
+        is_open = count is None or alpha is None or bool(self.others)
+        numbers = sample_rows(rows.shape[0], settings.seed)
+        is_sample = is_open and len(numbers) < rows.shape[0] and _can_be_sampled(self.first)
+        some = rows[numbers] if is_sample else rows
+        bandwidths = BANDWIDTHS if alpha is None else (alpha,)
+
+        def choice(name: str | None, kernel: AnyKernel) -> Choice:
+            operator = kernel_operator(kernel, some, settings.seed)
+            solver = make_solver(operator, eigen_solver)
+            found = select_sequence(
+                operator, solver, some, count, bandwidths, settings, by_distances=_holds_distances(kernel, some)
+            )
+            return Choice(name, kernel, operator, found, is_sample)
+
+        if not self.others:
+            return choice(self.name, self.first)
+        return self._best(choice, some, count)
+
+    def _best(self, choice: Callable[[str | None, AnyKernel], Choice], rows: Matrix, count: int | None) -> Choice:
+        """Compare the kernels; warnings of those that are not selected are dropped."""
+        name = self.name or ""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            choices, messages = {name: choice(name, self.first)}, {name: caught}
+        scores = {name: choices[name].found.unexplained}
+        near = choices[name].operator.near
+        dimensions = 1.0 if near is None else intrinsic_dimension(near.distances)
+        directions = max(1, round(min(dimensions, rows.shape[0] if count is None else count)))
+        for name, make in self.others.items():
+            if sp.issparse(rows) and name not in _SPARSE:
+                continue
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    choices[name], messages[name] = choice(name, make(directions)), caught
+                except ValueError:  # too few neighbours for so many directions, for instance
+                    scores[name] = np.nan
+                else:
+                    scores[name] = choices[name].found.unexplained
+        name = select_kernel({name: found.found for name, found in choices.items()})
+        for warning in messages[name]:
+            warnings.warn(warning.message, stacklevel=6)
+        return replace(choices[name], kernel_scores=scores)
+
+
+# Kernels that need no dense rows.
+_SPARSE = ("isomap",)
+
+
+def kernel_candidates(kernel: KernelLike, *, n_neighbors: int | None, n_jobs: int | None) -> Candidates:
+    """Return the kernel that was given, or those that "auto" compares, the preferred one first."""
+
+    def ready(given: KernelLike) -> AnyKernel:
+        return as_kernel(given, n_neighbors=n_neighbors, n_jobs=n_jobs)
+
+    if not is_auto(kernel):
+        return Candidates(ready(kernel), {}, None)
+    others: dict[str, Callable[[int], AnyKernel]] = {
+        "isomap": lambda _: ready(Isomap()),
+        "lle": lambda _: ready(LocallyLinear()),
+        "ltsa": lambda directions: ready(TangentAlignment(n_directions=directions)),
+    }
+    return Candidates(ready(LaplacianEigenmaps()), others, "laplacian_eigenmaps")
+
+
+def is_auto(kernel: KernelLike) -> bool:
+    """Whether the kernel is to be selected."""
+    return isinstance(kernel, str) and kernel == "auto"
+
+
+def is_kernel_matrix(kernel: KernelLike) -> bool:
+    """Whether `X` holds kernel values of all pairs of rows."""
+    return takes_precomputed(kernel) and as_kernel(kernel).is_pointwise
+
+
+def kernel_operator(kernel: AnyKernel, X: Matrix, seed: int) -> Operator:
+    """Return the kernel on the rows of `X`; pointwise kernels by the features of landmarks."""
+    if not kernel.is_pointwise:
+        return kernel.operator_on(X)
+    spectrum = spectrum_of(X, kernel, landmarks=_RANK, directions=_RANK, seed=seed)
+    return feature_operator(spectrum.coordinates(X).astype(np.float64), spectrum.coordinates)
+
+
+def _can_be_sampled(kernel: AnyKernel) -> bool:
+    """Whether a part of the rows can be fitted: a precomputed graph or matrix belongs to all of them."""
+    return not (kernel.takes_precomputed or is_graph(getattr(kernel, "neighbors", None)))
+
+
+def _holds_distances(kernel: AnyKernel, X: Matrix) -> bool:
+    """Whether `X` holds the distances of all pairs of rows."""
+    is_square = not sp.issparse(X) and X.shape[0] == X.shape[1]
+    return is_square and not kernel.is_pointwise and kernel.takes_precomputed
