@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         MultilayerBootstrapNetwork,
         NonRedundantEmbedding,
     )
+    from polyfold.explaining import explain
     from polyfold.export import to_onnx
     from polyfold.saving import load, save
 
@@ -38,6 +39,7 @@ _HOME = {
     "ModularNeighbors": "ensembles",
     "NonRedundantEmbedding": "estimators",
     "MultilayerBootstrapNetwork": "estimators",
+    "explain": "explaining",
     "load": "saving",
     "save": "saving",
     "select_diversity": "ensembles",
@@ -60,6 +62,7 @@ __all__ = [
     "NonRedundantEmbedding",
     "baselines",
     "datasets",
+    "explain",
     "kernels",
     "load",
     "metrics",

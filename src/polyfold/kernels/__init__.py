@@ -12,6 +12,7 @@ from polyfold.kernels._base import (
 )
 from polyfold.kernels._base import KernelLike as KernelLike
 from polyfold.kernels._bootstrap_eigenmaps import BootstrapEigenmaps
+from polyfold.kernels._gradients import feature_gradients
 from polyfold.kernels._isomap import Isomap
 from polyfold.kernels._lle import LocallyLinear
 from polyfold.kernels._operator import Extension, Operator, feature_operator
@@ -56,6 +57,7 @@ __all__ = [
     "SharedCenters",
     "TangentAlignment",
     "as_kernel",
+    "feature_gradients",
     "feature_operator",
     "fourier_features",
     "intrinsic_dimension",
