@@ -22,7 +22,7 @@ from polyfold.explaining._strengths import (
 )
 
 # Rows and features of the joint regressions, whose time grows with the square of the rows.
-JOINT_ROWS, JOINT_FEATURES = 1000, 100
+JOINT_ROWS, JOINT_FEATURES = 700, 100
 # Net change over total variation of the fitted curve from which it is called rising or falling.
 MONOTONE = 0.75
 

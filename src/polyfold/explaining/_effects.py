@@ -2,6 +2,8 @@
 
     effect = (mean inside - mean outside) / √((variance inside + variance outside) / 2)
 
+The denominator is at least a tenth of the standard deviation of all rows, so that an effect stays finite if a feature
+is constant on both sides.
 Categories enter as columns of 0 and 1, one for each level, with their lift: (fraction inside) / (fraction of all rows).
 Words are ranked by class-based tf-idf, (share of the words inside) · log(1 + A / f), where f is how often the word
 occurs in all groups and A the mean number of words in a group.
@@ -17,7 +19,9 @@ from polyfold._progress import track
 from polyfold.explaining._strengths import relative_ranks
 
 # Bootstrap samples of the rows, and the part of their effects that an interval holds.
-SAMPLES, COVERED = 100, 0.95
+SAMPLES, COVERED = 200, 0.95
+# Smallest denominator of an effect, in standard deviations of all rows.
+NARROWEST = 0.1
 
 
 @dataclass(frozen=True)
@@ -73,9 +77,7 @@ def _standardised(inner: tuple, outer: tuple) -> NDArray:
         count = np.maximum(count, 1)[:, None]
         means.append(sums / count)
         variances.append(np.maximum(squares / count - means[-1] ** 2, 0))
-    spread = np.sqrt((variances[0] + variances[1]) / 2)
-    # Both sides constant: the effect has no scale, and is reported in standard deviations of all rows.
-    return (means[0] - means[1]) / np.where(spread > 1e-9, spread, 1.0)
+    return (means[0] - means[1]) / np.maximum(np.sqrt((variances[0] + variances[1]) / 2), NARROWEST)
 
 
 def class_tfidf(words: sp.csr_array, member: NDArray) -> NDArray:

@@ -71,7 +71,7 @@ def explain(
 
     Notes
     -----
-    Time grows with rows · features · (coordinates + 19), plus the square of at most 1,000 rows for each coordinate.
+    Time grows with rows · features · (coordinates + 19), plus the square of at most 700 rows for each coordinate.
 
     Examples
     --------
@@ -96,10 +96,10 @@ def explain(
         with phase("representation"):
             subject = subject_of(model, X, rows)
         with phase("features"):
-            own = None if texts is None else [texts[i] for i in rows] if isinstance(texts, list | tuple) else np.asarray(texts, dtype=object)[rows]
+            own = None if texts is None else np.array([str(text) for text in texts], dtype=object)[rows]
             features = read_features(sample, _names(model, X, feature_names, images), own)
         _check_images(images, features)
-        return _Builder(subject, features, images, n_top, rng).explanation()
+        return _Builder(subject, features, own, images, n_top, rng).explanation()
 
 
 def _names(model: Any, X: Any, given: Sequence[str] | None, images: tuple[int, int] | None) -> Sequence[str] | None:
@@ -120,11 +120,15 @@ def _check_images(images: tuple[int, int] | None, features: Features) -> None:
 class _Builder:
     """Fills the parts of an explanation, one after the other."""
 
-    def __init__(self, subject: Subject, features: Features, images: Any, n_top: int, rng: np.random.RandomState):
-        self.subject, self.features, self.images, self.n_top, self.rng = subject, features, images, n_top, rng
+    def __init__(
+        self, subject: Subject, features: Features, texts: Any, images: Any, n_top: int, rng: np.random.RandomState
+    ):
+        self.subject, self.features, self.texts, self.images = subject, features, texts, images
+        self.n_top, self.rng = n_top, rng
         self.tables: dict[str, dict[str, NDArray]] = {}
         self.names: dict[str, str] = {}
         self.prototypes: dict[str, dict[str, NDArray]] = {}
+        self.examples: dict[str, list[str]] = {}
         self.groups: dict[str, NDArray] = {}
         self.space = _space(features) if subject.space is None else subject.space
 
@@ -148,6 +152,7 @@ class _Builder:
             walk=walk,
             means=self._group_means(),
             feature_names=self.features.number_names,
+            examples=self.examples,
             images=self.images,
             model=subject.model,
             scale=self.features.numbers.std(axis=0),
@@ -233,6 +238,8 @@ class _Builder:
     def _add_prototypes(self, keys: list[str], found: list[dict[str, NDArray]]) -> None:
         for key, lists in zip(keys, found, strict=True):
             self.prototypes[key] = {kind: self.subject.rows[rows] for kind, rows in lists.items()}
+            if self.texts is not None:
+                self.examples[key] = list(self.texts[lists["typical"]])
 
     def _group_means(self) -> dict[str, NDArray]:
         return {key: self.features.numbers[mask].mean(axis=0) for key, mask in self.groups.items()}

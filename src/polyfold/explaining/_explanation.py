@@ -1,6 +1,5 @@
 """The result of `explain`."""
 
-import html
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from polyfold._files import replacing
 from polyfold._validation import check_choice, import_extra
 from polyfold.explaining._loadings import coordinate_gradients
+from polyfold.explaining._page import page_of
 from polyfold.report import ExplanationDisplay
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from polyfold.report._display import Theme
 
 KINDS = ("axes", "clusters", "walk")
-# Features of each part in the HTML page.
-SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +46,8 @@ class Explanation:
         Means of the features of each cluster.
     feature_names : list of str
         Names of the numbers, in the order of `walk` and `means`.
+    examples : dict of str to list of str
+        Texts of the typical rows, if there are texts.
     images : tuple of int or None
         Height and width.
     """
@@ -59,6 +59,7 @@ class Explanation:
     walk: NDArray | None
     means: dict[str, NDArray]
     feature_names: list[str]
+    examples: dict[str, list[str]]
     images: tuple[int, int] | None = None
     model: Any = None
     scale: NDArray | None = None
@@ -169,10 +170,26 @@ class Explanation:
             kind = "axes" if "axes" in self.tables else "clusters"
         check_choice("kind", kind, KINDS)
         if {"walk": "axes"}.get(kind, kind) not in self.tables:
-            raise ValueError(f"kind={kind!r} needs {'clusters' if kind == 'clusters' else 'axes'}, which {sorted(self.tables)} lacks.")
+            needed = "clusters" if kind == "clusters" else "axes"
+            raise ValueError(f"kind={kind!r} needs {needed}, but the explanation has {', '.join(self.tables)} only.")
         return ExplanationDisplay(self, kind=kind).plot(theme=theme)
 
     def to_html(self, path: str | PathLike[str] | None = None, *, title: str = "Explanation") -> str:
-        """Return the explanation as one HTML page, and write it to `path` if given."""
-        page = ""
+        """Return the explanation as one HTML page, and write it to `path` if given.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            File to write.
+        title : str, default="Explanation"
+
+        Returns
+        -------
+        page : str
+            Images need matplotlib (extra ``plot``).
+        """
+        page = page_of(self, title)
+        if path is not None:
+            with replacing(Path(path)) as temporary:
+                Path(temporary).write_text(page, encoding="utf-8")
         return page

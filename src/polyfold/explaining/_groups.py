@@ -12,8 +12,8 @@ from polyfold.explaining._features import Features
 from polyfold.explaining._naming import FEATURES, MOST, SAME, SMALL, WORDS, region_means, word_phrases
 from polyfold.explaining._strengths import centred
 
-# Words that are reported for each group.
-TOP_WORDS = 20
+# Words that are reported for each group, and columns that may be part of its name.
+TOP_WORDS, CANDIDATES = 20, 100
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,32 @@ class Columns:
                 break
         return found
 
+    def complementary(self, c: int, mask: NDArray) -> list[int]:
+        """Return columns by what each adds to the earlier ones in telling group `c`, a mask (n,), from the other rows.
+
+        The first has the largest effect. The next ones maximise the standardised difference that remains after a linear
+        regression on the earlier ones within both groups, as in stepwise discriminant analysis.
+        """
+        certain = self.effects.certain()[c]
+        near = [j for j in np.argsort(-certain, kind="stable")[:CANDIDATES] if self.phrase(c, j)]
+        if not near:
+            return []
+        S = centred(self.values[:, near])
+        gap = S[mask].mean(axis=0) - S[~mask].mean(axis=0)
+        within = (np.cov(S[mask], rowvar=False, bias=True) + np.cov(S[~mask], rowvar=False, bias=True)) / 2
+        within = np.atleast_2d(within) + 1e-6 * np.eye(len(near))
+        order = [0]
+        while len(order) < min(MOST, len(near)):
+            slopes = np.linalg.solve(within[np.ix_(order, order)], within[order])
+            rest = gap - gap[order] @ slopes
+            spread = np.sqrt(np.maximum(np.diag(within) - np.sum(within[order] * slopes, axis=0), 1e-3))
+            effect = np.where(np.sign(rest) == np.sign(gap), np.abs(rest) / spread, 0)
+            effect[order] = 0
+            if effect.max() < SMALL:
+                break
+            order.append(int(np.argmax(effect)))
+        return [near[i] for i in order]
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -69,7 +95,7 @@ class Groups:
         if self.scores.shape[1]:
             return word_phrases(self.scores[c], self.features.vocabulary)
         shown = self.columns if self.regions is None else self.regions
-        return shown.phrases(c, np.argsort(-shown.effects.certain()[c], kind="stable")[:100])
+        return shown.phrases(c, shown.complementary(c, self.member[c]))
 
     def axis_phrases(self, c: int, order: NDArray) -> list[str]:
         """Return the parts of a name of the end `c` of an axis that the features `order` explain, best first.
@@ -104,8 +130,9 @@ class Groups:
     def table(self, c: int) -> dict[str, list]:
         """Return the columns of the table of clusters for group `c`, first numbers and categories, then words."""
         effects, labels = self.columns.effects, self.columns.labels
-        lift = effects.inside[c] / np.maximum(self.columns.values.mean(axis=0), np.finfo(float).tiny)
-        lift = np.where([kind == "category" for _, _, kind in labels], lift, np.nan)
+        is_level = np.array([kind == "category" for _, _, kind in labels], dtype=bool)
+        lift = np.full(len(labels), np.nan)
+        lift[is_level] = effects.inside[c, is_level] / self.columns.values[:, is_level].mean(axis=0)
         order = np.lexsort((-np.abs(effects.effect[c]), -effects.certain()[c]))
         rank = np.empty(len(order), dtype=int)
         rank[order] = np.arange(1, len(order) + 1)
@@ -116,7 +143,7 @@ class Groups:
         best = best[self.scores[c, best] > 0]
         present = (sp.csr_array(self.features.words)[:, best] > 0).toarray().astype(np.float64)
         effects = group_effects(present, self.member[[c]], self.weights)
-        lift = effects.inside[0] / np.maximum(present.mean(axis=0), np.finfo(float).tiny)
+        lift = effects.inside[0] / present.mean(axis=0)
         words = [(self.features.vocabulary[j], "", "word") for j in best]
         more = _rows(words, effects, 0, lift, self.scores[c, best], np.arange(1, len(best) + 1))
         return {name: values + more[name] for name, values in out.items()}

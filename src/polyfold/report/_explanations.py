@@ -105,8 +105,9 @@ class ExplanationDisplay(Display):
             for ax, image in zip(line, shown.walk[k], strict=True):
                 ax.imshow(image.reshape(shown.images), cmap="gray", vmin=low, vmax=high)
                 ax.set(xticks=[], yticks=[])
-            title = line[0].set_title(_wrapped(f"axis {k}: {shown.name_of(f'axis {k}')}", 90), loc="left")
-            title.set_in_layout(False)  # it is wider than its image
+            text = _wrapped(f"axis {k}: {shown.name_of(f'axis {k}')}", 90)
+            # Wider than its image: it must not push the images apart.
+            line[0].text(0, 1.05, text, transform=line[0].transAxes, va="bottom").set_in_layout(False)
 
     def _walk_lines(self, ax: "Axes", k: int) -> None:
         """Draw the means of the first features of an axis, in their standard deviations, along the axis."""
