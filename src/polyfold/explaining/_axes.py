@@ -22,7 +22,7 @@ from polyfold.explaining._strengths import (
 )
 
 # Rows and features of the joint regressions, whose time grows with the square of the rows.
-JOINT_ROWS, JOINT_FEATURES = 700, 100
+JOINT_ROWS, JOINT_FEATURES = 500, 40
 # Net change over total variation of the fitted curve from which it is called rising or falling.
 MONOTONE = 0.75
 
@@ -49,7 +49,7 @@ class AxisStrengths:
 
 
 def axis_strengths(features: Features, Z: NDArray, most: int, rng: np.random.RandomState) -> AxisStrengths:
-    """Return the strengths of all features for the coordinates `Z` (n, c)."""
+    """Return the strengths of all features for the coordinates `Z` (n, c), and choose `most` that explain it together."""
     Y = centred(Z)
     c = Y.shape[1]
     found = feature_strengths(features, with_permutations(Y, rng))
@@ -58,12 +58,13 @@ def axis_strengths(features: Features, Z: NDArray, most: int, rng: np.random.Ran
     D = len(share)
     rank, joint = np.zeros((D, c), dtype=int), np.full((D, c), np.nan)
     leader = np.tile(np.arange(D)[:, None], (1, c))
+    seeds = rng.randint(np.iinfo(np.int32).max, size=c)
     for k in track(range(c), "coordinates"):
         order = np.argsort(-share[:, k], kind="stable")
-        near = order[share[order, k] > null][: 3 * JOINT_FEATURES]
+        near = order[share[order, k] > null][: 10 * JOINT_FEATURES]
         leader[:, k] = _leaders(features, near, D)
         first = [j for j in order if leader[j, k] == j][:JOINT_FEATURES]
-        choice = _choice(features, Y[:, k], np.array(first, dtype=int), most, rng)
+        choice = _choice(features, Y[:, k], np.array(first, dtype=int), most, np.random.RandomState(seeds[k]))
         chosen = [first[i] for i in choice.order]
         joint[chosen, k] = choice.joint
         rest = [j for j in order if leader[j, k] == j and j not in set(chosen)]
@@ -101,7 +102,7 @@ def _choice(features: Features, y: NDArray, first: NDArray, most: int, rng: np.r
     """Choose among the features `first`, on a sample of the rows."""
     n = len(y)
     rows = np.arange(n) if n <= JOINT_ROWS else np.sort(rng.choice(n, JOINT_ROWS, replace=False))
-    if np.ptp(y[rows]) == 0 or len(rows) < 10:
+    if most == 0 or np.ptp(y[rows]) == 0 or len(rows) < 10:
         return Choice([], [])
     D, K = features.numbers.shape[1], len(features.category_names)
     numbers = features.numbers[rows][:, first[first < D]]

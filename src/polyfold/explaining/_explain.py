@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import normalize
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -71,7 +72,7 @@ def explain(
 
     Notes
     -----
-    Time grows with rows · features · (coordinates + 19), plus the square of at most 700 rows for each coordinate.
+    Time grows with rows · features · (coordinates + 19), plus the square of at most 500 rows for each coordinate.
 
     Examples
     --------
@@ -130,7 +131,8 @@ class _Builder:
         self.prototypes: dict[str, dict[str, NDArray]] = {}
         self.examples: dict[str, list[str]] = {}
         self.groups: dict[str, NDArray] = {}
-        self.space = _space(features) if subject.space is None else subject.space
+        is_table = features.is_named and images is None and bool(features.number_names or features.category_names)
+        self.space = _space(features) if is_table or subject.space is None else subject.space
 
     def explanation(self) -> Explanation:
         """Compute all parts that the subject has."""
@@ -159,7 +161,8 @@ class _Builder:
         )
 
     def _add_axes(self, Z: NDArray) -> NDArray:
-        strengths = axis_strengths(self.features, Z, self.n_top, self.rng)
+        # A few pixels do not explain an image; its regions give the names.
+        strengths = axis_strengths(self.features, Z, 0 if self.images else self.n_top, self.rng)
         self.tables["axes"] = _axis_table(self.features, strengths)
         keys = [f"axis {k} {end}" for k in range(Z.shape[1]) for end in ("low", "high")]
         member = np.array([mask for z in Z.T for mask in _ends(z)])
@@ -240,16 +243,16 @@ class _Builder:
             self.prototypes[key] = {kind: self.subject.rows[rows] for kind, rows in lists.items()}
             if self.texts is not None:
                 self.examples[key] = list(self.texts[lists["typical"]])
+            elif self.features.is_named and self.images is None and self.features.words is None:
+                self.examples[key] = [self.features.describe(row) for row in lists["typical"]]
 
     def _group_means(self) -> dict[str, NDArray]:
         return {key: self.features.numbers[mask].mean(axis=0) for key, mask in self.groups.items()}
 
 
 def _space(features: Features) -> Any:
-    """Return where distances between rows are measured if the model has no coordinates."""
+    """Return where the distances between rows are measured, for tables and for models without coordinates."""
     if features.words is not None and not features.numbers.shape[1]:
-        from sklearn.preprocessing import normalize
-
         return normalize(features.words.astype(np.float64))
     return np.hstack([centred(features.numbers), features.indicators()[0]])
 

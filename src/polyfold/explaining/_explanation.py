@@ -47,7 +47,7 @@ class Explanation:
     feature_names : list of str
         Names of the numbers, in the order of `walk` and `means`.
     examples : dict of str to list of str
-        Texts of the typical rows, if there are texts.
+        The typical rows: their texts, or the values of their columns.
     images : tuple of int or None
         Height and width.
     """

@@ -14,6 +14,11 @@ from polyfold._linalg import as_dense
 
 # Levels of a category that are reported, the most frequent ones; the others are summed up as "other".
 LEVELS = 50
+# Columns by which a row is described.
+SHOWN = 8
+
+
+NO_CODES = np.empty((0, 0), dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,7 @@ class Features:
     n_rows: int
     numbers: NDArray  # (n, D)
     number_names: list[str]
-    codes: NDArray | None = None  # (n, K), categories as integers
+    codes: NDArray = field(default_factory=lambda: NO_CODES)  # (n, K), categories as integers
     category_names: list[str] = field(default_factory=list)
     levels: list[list[str]] = field(default_factory=list)  # names of the codes, for each category
     words: sp.csr_array | None = None  # (n, V) counts, or other weights >= 0
@@ -31,7 +36,7 @@ class Features:
     is_named: bool = True  # whether the user or the table named the columns
 
     def __post_init__(self) -> None:
-        if self.codes is None:
+        if self.codes is NO_CODES:
             object.__setattr__(self, "codes", np.empty((self.n_rows, 0), dtype=np.intp))
 
     def indicators(self) -> tuple[NDArray, list[tuple[str, str]]]:
@@ -40,6 +45,13 @@ class Features:
         columns = [self.codes[:, k] == v for k, v in pairs]
         values = np.column_stack(columns).astype(float) if columns else np.empty((self.n_rows, 0))
         return values, [(self.category_names[k], self.levels[k][v]) for k, v in pairs]
+
+    def describe(self, row: int) -> str:
+        """Return the values of the first columns of a row, such as "income 24.7, plan gold"."""
+        parts = [f"{name} {value:.4g}" for name, value in zip(self.number_names, self.numbers[row], strict=True)]
+        for name, levels, code in zip(self.category_names, self.levels, self.codes[row], strict=True):
+            parts.append(f"{name} {levels[code] if code < len(levels) else 'other'}")
+        return ", ".join(parts[:SHOWN]) + (", …" if len(parts) > SHOWN else "")
 
     def names(self) -> list[str]:
         """Return the names of numbers, categories and words, in this order."""

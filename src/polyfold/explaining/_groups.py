@@ -51,7 +51,8 @@ class Columns:
         """Return columns by what each adds to the earlier ones in telling group `c`, a mask (n,), from the other rows.
 
         The first has the largest effect. The next ones maximise the standardised difference that remains after a linear
-        regression on the earlier ones within both groups, as in stepwise discriminant analysis.
+        regression on the earlier ones within both groups, as in stepwise discriminant analysis. Columns that add nothing
+        come last, by their effects.
         """
         certain = self.effects.certain()[c]
         near = [j for j in np.argsort(-certain, kind="stable")[:CANDIDATES] if self.phrase(c, j)]
@@ -71,7 +72,7 @@ class Columns:
             if effect.max() < SMALL:
                 break
             order.append(int(np.argmax(effect)))
-        return [near[i] for i in order]
+        return [near[i] for i in [*order, *(i for i in range(len(near)) if i not in order)]]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from polyfold._regression import bandwidth_grid, loo_predict
 from polyfold.explaining._strengths import _group_errors, centred, null_of, with_permutations
 
 # Bandwidths of the joint regression, features that are combined in pairs, and cells along each feature of a pair.
-GRID, PAIRED, CELLS = 5, 40, 4
+GRID, PAIRED, CELLS = 4, 40, 4
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class _Regressions:
         key = frozenset(chosen)
         if key not in self._known:
             F = np.hstack([self._columns[j] for j in sorted(chosen)])
-            grid = bandwidth_grid(F, size=GRID, lowest=0.1)
+            grid = bandwidth_grid(F, size=GRID, lowest=0.15)
             errors = [self._y - loo_predict(F, self._y[:, None], h, regressor="locally_linear")[:, 0] for h in grid]
             self._known[key] = min(errors, key=lambda e: float(np.sum(e**2)))
         return self._known[key]

@@ -64,11 +64,17 @@ def _clusters(explanation: "Explanation") -> str:
         own = explanation.rows_of("clusters", key)
         size = int(table["size"][own[0]])
         words = own[table["kind"][own] == "word"]
-        own = words if len(words) else own
+        own = words if len(words) else own[_tells(table)[own]]
         own = own[np.argsort(table["rank"][own], kind="stable")][:SHOWN]
         heading = f"<h3>{html.escape(explanation.names[key])} <small>{html.escape(key)}, {size:,} rows</small></h3>"
         parts += [heading, _effects(table, own), _examples(explanation, key)]
     return "\n".join(parts)
+
+
+def _tells(table: dict[str, NDArray]) -> NDArray:
+    """Return which differences are certain; of categories, only levels that are more frequent inside."""
+    certain = np.sign(table["low"]) == np.sign(table["high"])
+    return certain & ((table["kind"] != "category") | (table["effect"] > 0))
 
 
 def _effects(table: dict[str, NDArray], own: NDArray) -> str:
@@ -123,7 +129,7 @@ def _modules(explanation: "Explanation") -> str:
 
 
 def _examples(explanation: "Explanation", key: str, label: str = "") -> str:
-    """Return the typical rows of a part: their texts if there are texts, their numbers otherwise."""
+    """Return the typical rows of a part: their texts, their values, or their numbers if the columns have no names."""
     prefix = f"Typical rows, {label}: " if label else "Typical rows: "
     if texts := explanation.examples.get(key):
         short = [text if len(text) <= LETTERS else text[: LETTERS - 1] + "…" for text in texts]
@@ -143,7 +149,7 @@ def _figure(explanation: "Explanation", kind: Any) -> str:
 
 def _table(names: list[str], rows: list[str]) -> str:
     if not rows:
-        return "<p>No feature explains more than chance.</p>"
+        return "<p>No feature differs by more than chance.</p>"
     head = "".join(f"<th{' class=n' if i > 1 else ''}>{name}</th>" for i, name in enumerate(names))
     return f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
 
