@@ -39,6 +39,7 @@ LAYERS = [
     "export",
     "datasets",
     "report",
+    "explaining",
     "demo",
     "cli",
 ]

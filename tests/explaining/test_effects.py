@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from sklearn.metrics import roc_auc_score
 
 from polyfold.explaining._effects import bootstrap_weights, class_tfidf, group_effects
-from polyfold.explaining._prototypes import typical_rows
+from polyfold.explaining._groups import typical_rows
 from tests.oracles import explaining as oracle
 
 

@@ -40,7 +40,9 @@ def test_strengths_of_numbers_are_those_of_literal_leave_one_out_regressions(rng
 
 
 def test_ranks_give_ties_their_mean():
-    np.testing.assert_allclose(strengths.relative_ranks(np.array([[3.0], [1.0], [1.0], [9.0]]))[:, 0], [0.625, 0.25, 0.25, 0.875])
+    np.testing.assert_allclose(
+        strengths.relative_ranks(np.array([[3.0], [1.0], [1.0], [9.0]]))[:, 0], [0.625, 0.25, 0.25, 0.875]
+    )
 
 
 def test_strengths_of_categories_and_words_are_those_of_literal_group_means(rng):
@@ -67,7 +69,9 @@ def test_strength_sees_bends_and_does_not_depend_on_the_scale(rng):
 
 def test_shape_and_sign_of_a_trend(rng):
     x = rng.randn(500)
-    found = strengths.number_strengths(x[:, None], strengths.centred(np.column_stack([np.tanh(x), -x + rng.randn(500)])))
+    found = strengths.number_strengths(
+        x[:, None], strengths.centred(np.column_stack([np.tanh(x), -x + rng.randn(500)]))
+    )
     assert found.sign.tolist() == [[1, -1]]
     assert (found.monotone > 0.75).all()
 

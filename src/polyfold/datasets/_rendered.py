@@ -1,8 +1,8 @@
 """Images of a head-like surface that turns and is lit from changing sides.
 
 The surface is a height above a grid of two angles, a sum of smooth bumps on an ellipsoid: brow, nose, lips, chin, ears
-and two hollows for the eyes. Eyes, lips and hair are darker. The surface is rotated, projected in parallel and shaded by
-Lambert's law. A depth buffer keeps the points in front.
+and two hollows for the eyes. Eyes, lips and hair are darker. The surface is rotated, projected in parallel and shaded
+by Lambert's law. A depth buffer keeps the points in front.
 """
 
 import numpy as np
@@ -85,7 +85,7 @@ def make_rendered_object(
     rng = check_random_state(random_state)
     factors = rng.uniform(-1, 1, (n_samples, 3)) * limits
     surface = _surface(3 * size)
-    X = np.stack([_render(surface, *np.deg2rad(row), size) for row in factors]).reshape(n_samples, -1)
+    X = np.stack([_render(surface, a, b, c, size) for a, b, c in np.deg2rad(factors)]).reshape(n_samples, -1)
     return X + noise * rng.standard_normal(X.shape), factors
 
 
@@ -109,9 +109,7 @@ def _surface(steps: int) -> tuple[NDArray, NDArray, NDArray]:
     return points.reshape(-1, 3), normals.reshape(-1, 3), color.ravel()
 
 
-def _render(
-    surface: tuple[NDArray, NDArray, NDArray], pan: float, tilt: float, light: float, size: int
-) -> NDArray:
+def _render(surface: tuple[NDArray, NDArray, NDArray], pan: float, tilt: float, light: float, size: int) -> NDArray:
     """Return one image (size, size) with values between 0 and 1."""
     points, normals, color = surface
     turn = np.array([[np.cos(pan), 0, np.sin(pan)], [0, 1, 0], [-np.sin(pan), 0, np.cos(pan)]])

@@ -49,7 +49,7 @@ class AxisStrengths:
 
 
 def axis_strengths(features: Features, Z: NDArray, most: int, rng: np.random.RandomState) -> AxisStrengths:
-    """Return the strengths of all features for the coordinates `Z` (n, c), and choose `most` that explain it together."""
+    """Return the strengths of all features for the coordinates `Z` (n, c); at most `most` explain one together."""
     Y = centred(Z)
     c = Y.shape[1]
     found = feature_strengths(features, with_permutations(Y, rng))
@@ -110,7 +110,11 @@ def _choice(features: Features, y: NDArray, first: NDArray, most: int, rng: np.r
     words = None if features.words is None else features.words[rows][:, first[first >= D + K] - D - K]
     part = Features(len(rows), numbers, [""] * numbers.shape[1], codes, [""] * codes.shape[1], [], words)
     # Numbers, categories and words, as in `part`; `back` leads from there to the order of `first`.
-    order = [*np.flatnonzero(first < D), *np.flatnonzero((first >= D) & (first < D + K)), *np.flatnonzero(first >= D + K)]
+    order = [
+        *np.flatnonzero(first < D),
+        *np.flatnonzero((first >= D) & (first < D + K)),
+        *np.flatnonzero(first >= D + K),
+    ]
     columns = [centred(numbers[:, [j]]) for j in range(numbers.shape[1])]
     columns += [centred((code[:, None] == np.unique(code)).astype(float)) for code in codes.T]
     present = np.zeros((len(rows), 0)) if words is None else (words > 0).toarray().astype(float)

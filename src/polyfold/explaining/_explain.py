@@ -17,10 +17,9 @@ from polyfold._validation import check_count, draw_seed
 from polyfold.explaining._axes import AxisStrengths, axis_strengths
 from polyfold.explaining._explanation import Explanation
 from polyfold.explaining._features import Features, read_features
-from polyfold.explaining._groups import Groups, describe_groups
+from polyfold.explaining._groups import Groups, describe_groups, typical_rows
 from polyfold.explaining._module_strengths import main_directions, module_shares, separated_pairs
 from polyfold.explaining._naming import FEATURES, unique_names
-from polyfold.explaining._prototypes import typical_rows
 from polyfold.explaining._strengths import centred
 from polyfold.explaining._subject import Subject, subject_of
 
@@ -88,6 +87,8 @@ def explain(
     n = _num_samples(X)
     n_top = check_count("n_top", n_top)
     max_rows = check_count("max_rows", max_rows, minimum=10)
+    if images is not None and np.prod(images) != np.shape(X)[1]:
+        raise ValueError(f"images must be the height and width of rows of {np.shape(X)[1]} pixels, got {images}.")
     rng = np.random.RandomState(draw_seed(random_state))
     with watched("explain", [] if is_watched() else displays(False)), using_threads(None):
         rows = np.arange(n) if n <= max_rows else np.sort(rng.choice(n, max_rows, replace=False))
@@ -97,9 +98,9 @@ def explain(
         with phase("representation"):
             subject = subject_of(model, X, rows)
         with phase("features"):
-            own = None if texts is None else np.array([str(text) for text in texts], dtype=object)[rows]
+            every = None if texts is None else [str(text) for text in texts]
+            own = None if every is None else [every[row] for row in rows]
             features = read_features(sample, _names(model, X, feature_names, images), own)
-        _check_images(images, features)
         return _Builder(subject, features, own, images, n_top, rng).explanation()
 
 
@@ -109,13 +110,6 @@ def _names(model: Any, X: Any, given: Sequence[str] | None, images: tuple[int, i
     if images is not None:
         return [f"pixel ({r}, {c})" for r in range(images[0]) for c in range(images[1])]
     return getattr(model, "feature_names_in_", None)
-
-
-def _check_images(images: tuple[int, int] | None, features: Features) -> None:
-    if images is not None and images[0] * images[1] != features.numbers.shape[1]:
-        raise ValueError(
-            f"images must be the height and width of rows with {features.numbers.shape[1]} pixels, got {images}."
-        )
 
 
 class _Builder:
@@ -242,7 +236,7 @@ class _Builder:
         for key, lists in zip(keys, found, strict=True):
             self.prototypes[key] = {kind: self.subject.rows[rows] for kind, rows in lists.items()}
             if self.texts is not None:
-                self.examples[key] = list(self.texts[lists["typical"]])
+                self.examples[key] = [self.texts[row] for row in lists["typical"]]
             elif self.features.is_named and self.images is None and self.features.words is None:
                 self.examples[key] = [self.features.describe(row) for row in lists["typical"]]
 

@@ -105,13 +105,13 @@ class Explanation:
         frames = []
         for table in self.tables:
             frame = self._frame(table)
-            keys = self._parts(table)
+            keys = self.parts(table)
             frame.insert(0, "part", keys)
             frame.insert(1, "name", [self.name_of(key) for key in keys])
             frames.append(frame.drop(columns=[c for c in ("axis", "cluster", "module", "level") if c in frame]))
         return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 
-    def _parts(self, table: str) -> list[str]:
+    def parts(self, table: str) -> list[str]:
         """Return the key of the part that every row of a table belongs to."""
         columns = self.tables[table]
         several = table == "clusters" and len(np.unique(columns["level"])) > 1
@@ -121,7 +121,7 @@ class Explanation:
 
     def rows_of(self, table: str, part: str) -> NDArray:
         """Return the numbers of the rows of a table that belong to a part, such as "cluster 0"."""
-        return np.flatnonzero(np.array(self._parts(table)) == part)
+        return np.flatnonzero(np.array(self.parts(table)) == part)
 
     def name_of(self, part: str) -> str:
         """Return the name of a part; of an axis, the names of both ends."""
@@ -145,7 +145,9 @@ class Explanation:
         loadings : ndarray of shape (n, n_coordinates, n_features)
         """
         if self.model is None:
-            raise ValueError("Local loadings need a fitted model with transform, but an array or clusters were explained.")
+            raise ValueError(
+                "Local loadings need a fitted model with transform, but an array or clusters were explained."
+            )
         X = np.atleast_2d(np.asarray(X, dtype=np.float64))
         known = self.scale if self.scale is not None and len(self.scale) == X.shape[1] else np.ones(X.shape[1])
         return coordinate_gradients(self.model, X, known)

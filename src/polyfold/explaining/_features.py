@@ -86,9 +86,7 @@ def read_features(X: Any, names: Sequence[str] | None, texts: Sequence[str] | No
     if texts is not None and given is None:
         return Features(X.shape[0], np.empty((X.shape[0], 0)), [], words=words, vocabulary=vocabulary)
     numbers = _filled(as_dense(X).astype(np.float64))
-    return Features(
-        len(numbers), numbers, labels, words=words, vocabulary=vocabulary, is_named=given is not None
-    )
+    return Features(len(numbers), numbers, labels, words=words, vocabulary=vocabulary, is_named=given is not None)
 
 
 def count_words(texts: Sequence[str], n_rows: int) -> tuple[sp.csr_array, list[str]]:

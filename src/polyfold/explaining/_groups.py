@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from polyfold._typing import Matrix
 from polyfold.explaining._effects import Effects, bootstrap_weights, class_tfidf, group_effects
 from polyfold.explaining._features import Features
 from polyfold.explaining._naming import FEATURES, MOST, SAME, SMALL, WORDS, region_means, word_phrases
@@ -24,6 +26,7 @@ class Columns:
     labels: list[tuple[str, str, str]]  # feature, level, kind
     effects: Effects
     ends: tuple[str, str] = ("high", "low")
+    has_opposites: bool = False  # whether a column that mirrors another one, such as left and right, tells more
 
     def phrase(self, c: int, j: int) -> str:
         """Return a phrase such as "income high" or "plan gold", empty if column `j` tells too little of group `c`."""
@@ -40,7 +43,8 @@ class Columns:
         for j in order:
             phrase = self.phrase(c, j)
             column = centred(self.values[:, [j]])
-            if phrase and not (np.abs(column.T @ used) > SAME * len(column)).any():
+            products = column.T @ used / len(column)
+            if phrase and not ((products if self.has_opposites else np.abs(products)) > SAME).any():
                 found.append(phrase)
                 used = np.hstack([used, column])
             if len(found) == MOST:
@@ -51,8 +55,8 @@ class Columns:
         """Return columns by what each adds to the earlier ones in telling group `c`, a mask (n,), from the other rows.
 
         The first has the largest effect. The next ones maximise the standardised difference that remains after a linear
-        regression on the earlier ones within both groups, as in stepwise discriminant analysis. Columns that add nothing
-        come last, by their effects.
+        regression on the earlier ones within both groups, as in stepwise discriminant analysis. Columns that add
+        nothing come last, by their effects.
         """
         certain = self.effects.certain()[c]
         near = [j for j in np.argsort(-certain, kind="stable")[:CANDIDATES] if self.phrase(c, j)]
@@ -115,7 +119,9 @@ class Groups:
         phrases = []
         for j in order[: 2 * MOST]:
             if j >= D:
-                own = [i for i, label in enumerate(self.columns.labels) if label[0] == self.features.category_names[j - D]]
+                own = [
+                    i for i, label in enumerate(self.columns.labels) if label[0] == self.features.category_names[j - D]
+                ]
                 best = sorted(own, key=lambda i: -self.columns.effects.certain()[c, i])
                 phrases += self.columns.phrases(c, best)[:1]
             else:
@@ -164,7 +170,7 @@ def describe_groups(
     if shape is not None:
         means, names = region_means(features.numbers, shape)
         parts = [(name, "", "number") for name in names]
-        regions = Columns(means, parts, group_effects(means, member, weights), ("bright", "dark"))
+        regions = Columns(means, parts, group_effects(means, member, weights), ("bright", "dark"), has_opposites=True)
     none = np.empty((len(member), 0))
     scores = none if features.words is None else class_tfidf(features.words, member)
     return Groups(features, member, columns, regions, scores, weights)
@@ -185,3 +191,33 @@ def _rows(labels: list, effects: Effects, c: int, lift: NDArray, tfidf: NDArray,
         "outside": effects.outside[c].tolist(),
         "rank": rank.tolist(),
     }
+
+
+def typical_rows(space: Matrix, member: NDArray, count: int) -> list[dict[str, NDArray]]:
+    """Return rows near the mean of their group, and rows almost as near to the mean of another, for masks (k, n).
+
+    Every dictionary has "typical" and "borderline", each with at most `count` row numbers. Distances are Euclidean in
+    `space` (n, p). A single group is compared with the mean of all other rows.
+    """
+    sizes = np.maximum(member.sum(axis=1), 1)[:, None]
+    weights = sp.csr_array(member.astype(np.float64))
+    sums = np.asarray(safe_sparse_dot(weights, space, dense_output=True))
+    centres = sums / sizes
+    everything = np.asarray(space.sum(axis=0), dtype=np.float64).ravel()
+    rest = (everything - sums) / np.maximum(member.shape[1] - sizes, 1)
+    own, outside = _distances(space, centres), _distances(space, rest)
+    found = []
+    for c, mask in enumerate(member):
+        rows = np.flatnonzero(mask)
+        others = [i for i in range(len(member)) if not (member[i] & mask).any()]
+        nearest = own[rows][:, others].min(axis=1) if others else outside[rows, c]
+        typical = rows[np.argsort(own[rows, c], kind="stable")[:count]]
+        border = rows[np.argsort(nearest - own[rows, c], kind="stable")[:count]]
+        found.append({"typical": typical, "borderline": border})
+    return found
+
+
+def _distances(space: Matrix, centres: NDArray) -> NDArray:
+    products = np.asarray(safe_sparse_dot(space, centres.T, dense_output=True))
+    squares = row_norms(space, squared=True)[:, None] - 2 * products + row_norms(centres, squared=True)
+    return np.sqrt(np.maximum(squares, 0))

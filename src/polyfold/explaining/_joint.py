@@ -7,7 +7,7 @@ others make superfluous are removed. The joint share is that of a locally linear
 features.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -95,10 +95,10 @@ def _proposals(
     null, best = null_of(shares, 1), int(np.argmax(shares[:, 0]))
     if shares[best, 0] > null:
         yield [best], null
-    tried = np.arange(len(shares))
+    tried = list(range(len(shares)))
     if len(tried) > PAIRED:  # features of a product change the size of the residual
         squares = candidates.strengths(centred(residual[:, None] ** 2))[:, 0]
-        tried = np.sort(np.argsort(-squares, kind="stable")[:PAIRED])
+        tried = np.sort(np.argsort(-squares, kind="stable")[:PAIRED]).tolist()
     pairs = [(i, j) for i, j in combinations(tried, 2) if i not in taken or j not in taken]
     if pairs:
         shares = _pair_shares(candidates.cells, pairs, targets)
@@ -107,7 +107,7 @@ def _proposals(
             yield [int(j) for j in pairs[best] if j not in taken], null
 
 
-def _pair_shares(cells: NDArray, pairs: list[tuple[int, int]], Y: NDArray) -> NDArray:
+def _pair_shares(cells: NDArray, pairs: Sequence[tuple[int, int]], Y: NDArray) -> NDArray:
     """Return the shares that the leave-one-out means of the cells of each pair explain, shape (pairs, t)."""
     n, size = len(cells), CELLS**2
     first, second = np.array(pairs).T

@@ -11,17 +11,29 @@ SMALL = 0.2
 FEATURES, WORDS, MOST = 2, 3, 6
 # Features with a larger correlation tell the same.
 SAME = 0.95
-REGIONS = (("top left", "top", "top right"), ("left", "centre", "right"), ("bottom left", "bottom", "bottom right"))
+# Regions of images: the thirds of their rows and columns that they cover.
+REGIONS = {
+    "overall": ((0, 1, 2), (0, 1, 2)),
+    "left": ((0, 1, 2), (0,)),
+    "right": ((0, 1, 2), (2,)),
+    "top": ((0,), (0, 1, 2)),
+    "bottom": ((2,), (0, 1, 2)),
+    "centre": ((1,), (1,)),
+    "top left": ((0,), (0,)),
+    "top right": ((0,), (2,)),
+    "bottom left": ((2,), (0,)),
+    "bottom right": ((2,), (2,)),
+}
 
 
 def word_phrases(scores: NDArray, vocabulary: Sequence[str]) -> list[str]:
     """Return the words with the highest scores, none of which repeats a word, or a form of it, of an earlier one."""
     phrases: list[str] = []
     used: list[str] = []
-    for j in np.argsort(-scores, kind="stable")[: 20 * MOST]:
+    for j in np.argsort(-scores, kind="stable")[: 20 * MOST].tolist():
         parts = vocabulary[j].split()
         if scores[j] > 0 and not any(_same_word(a, b) for a in parts for b in used):
-            phrases.append(vocabulary[j])
+            phrases.append(str(vocabulary[j]))
             used += parts
         if len(phrases) == MOST:
             break
@@ -70,8 +82,11 @@ def repeats_of(X: NDArray) -> NDArray:
 
 
 def region_means(X: NDArray, shape: tuple[int, int]) -> tuple[NDArray, list[str]]:
-    """Return the mean brightness of nine regions of images (n, height · width), and the names of the regions."""
-    rows, columns = (np.minimum(np.arange(size) * 3 // size, 2) for size in shape)
-    codes = (3 * rows[:, None] + columns[None, :]).ravel()
-    present = np.unique(codes)
-    return np.column_stack([X[:, codes == r].mean(axis=1) for r in present]), [REGIONS[r // 3][r % 3] for r in present]
+    """Return the mean brightness of regions of images (n, height · width), and the names of the regions."""
+    rows, columns = (np.arange(size) * 3 // size for size in shape)
+    means = {}
+    for name, (down, across) in REGIONS.items():
+        pixels = (np.isin(rows, down)[:, None] & np.isin(columns, across)).ravel()
+        if pixels.any():
+            means[name] = X[:, pixels].mean(axis=1)
+    return np.column_stack(list(means.values())), list(means)

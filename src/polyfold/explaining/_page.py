@@ -41,15 +41,20 @@ def page_of(explanation: "Explanation", title: str) -> str:
     text = html.escape(title)
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{text}</title>'
     body = f"<h1>{text}</h1>\n<p>{_summary(explanation)}</p>\n" + "\n".join(parts)
-    return f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n'
+    head += f"<style>{STYLE}</style>"
+    return f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body></html>\n'
 
 
 def _summary(explanation: "Explanation") -> str:
     counts = []
-    for table, column, noun in (("clusters", "cluster", "cluster"), ("axes", "axis", "axis"), ("modules", "module", "module")):
+    for table, one, many in (
+        ("clusters", "cluster", "clusters"),
+        ("axes", "axis", "axes"),
+        ("modules", "module", "modules"),
+    ):
         if table in explanation.tables:
-            count = len(np.unique(explanation._parts(table)))
-            counts.append(f"{count} {noun if count == 1 else {'axis': 'axes'}.get(noun, noun + 's')}")
+            count = len(set(explanation.parts(table)))
+            counts.append(f"{count} {one if count == 1 else many}")
     return f"{' and '.join(counts)} of {len(explanation.rows):,} rows, described by the features that set them apart."
 
 
@@ -60,7 +65,7 @@ def _clusters(explanation: "Explanation") -> str:
         "bootstrap interval. Differences of categories and words are between the fractions of rows that have them."
     )
     parts = ["<h2>Clusters</h2>", f'<p class="note">{note}</p>', _figure(explanation, "clusters")]
-    for key in dict.fromkeys(explanation._parts("clusters")):
+    for key in dict.fromkeys(explanation.parts("clusters")):
         own = explanation.rows_of("clusters", key)
         size = int(table["size"][own[0]])
         words = own[table["kind"][own] == "word"]
@@ -97,9 +102,11 @@ def _axes(explanation: "Explanation") -> str:
     )
     parts = ["<h2>Axes</h2>", f'<p class="note">{note}</p>']
     parts += [_figure(explanation, "walk")] if explanation.images is not None else []
-    for key in dict.fromkeys(explanation._parts("axes")):
+    for key in dict.fromkeys(explanation.parts("axes")):
         own = explanation.rows_of("axes", key)
-        own = own[(table["repeats"][own] == "") & ((table["strength"] > table["null"]) | np.isfinite(table["joint"]))[own]]
+        own = own[
+            (table["repeats"][own] == "") & ((table["strength"] > table["null"]) | np.isfinite(table["joint"]))[own]
+        ]
         rows = []
         for i in own[:SHOWN]:
             joint = "" if np.isnan(table["joint"][i]) else _percent(table["joint"][i])
@@ -114,13 +121,20 @@ def _axes(explanation: "Explanation") -> str:
 
 def _modules(explanation: "Explanation") -> str:
     table = explanation.tables["modules"]
-    note = "The strength is the fraction of the variance of a feature that the module explains; the advantage is over the mean of the other modules."
+    note = (
+        "The strength is the fraction of the variance of a feature that the module explains; the advantage is over the "
+        "mean of the other modules."
+    )
     parts = ["<h2>Modules</h2>", f'<p class="note">{note}</p>']
-    for key in dict.fromkeys(explanation._parts("modules")):
+    for key in dict.fromkeys(explanation.parts("modules")):
         own = explanation.rows_of("modules", key)
         own = own[np.argsort(table["rank"][own], kind="stable")][:SHOWN]
         rows = [
-            _row(str(table["feature"][i]), table["strength"][i], [_percent(table["strength"][i]), _number(table["advantage"][i])])
+            _row(
+                str(table["feature"][i]),
+                table["strength"][i],
+                [_percent(table["strength"][i]), _number(table["advantage"][i])],
+            )
             for i in own
         ]
         heading = f"<h3>{html.escape(explanation.names[key])} <small>{html.escape(key)}</small></h3>"
@@ -133,7 +147,11 @@ def _examples(explanation: "Explanation", key: str, label: str = "") -> str:
     prefix = f"Typical rows, {label}: " if label else "Typical rows: "
     if texts := explanation.examples.get(key):
         short = [text if len(text) <= LETTERS else text[: LETTERS - 1] + "…" for text in texts]
-        return f'<div class="rows">{prefix}<ul>' + "".join(f"<li>{html.escape(text)}</li>" for text in short) + "</ul></div>"
+        return (
+            f'<div class="rows">{prefix}<ul>'
+            + "".join(f"<li>{html.escape(text)}</li>" for text in short)
+            + "</ul></div>"
+        )
     numbers = ", ".join(str(row) for row in explanation.prototypes[key]["typical"])
     return f'<p class="rows">{prefix}{numbers}</p>'
 
@@ -154,15 +172,15 @@ def _table(names: list[str], rows: list[str]) -> str:
     return f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
 
 
-def _row(name: str, length: float, cells: list[str]) -> str:
+def _row(name: str, length: Any, cells: list[str]) -> str:
     width, side = 100 * min(abs(float(length)), 1), ' class="down"' if length < 0 else ""
     bar = f'<td class="bar"><div{side} style="width:{width:.0f}%"></div></td>'
     return f"<tr><td>{html.escape(name)}</td>{bar}" + "".join(f"<td class=n>{cell}</td>" for cell in cells) + "</tr>"
 
 
-def _number(value: float) -> str:
+def _number(value: Any) -> str:
     return f"{value:.3g}"
 
 
-def _percent(value: float) -> str:
+def _percent(value: Any) -> str:
     return f"{100 * value:.0f} %"

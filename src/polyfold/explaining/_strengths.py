@@ -1,8 +1,8 @@
 """How much of a coordinate one feature explains: leave-one-out regression on one column, for many columns at once.
 
 A number is replaced by its normal score, the normal quantile of its rank, and scores are cut into bins. A local line
-with Gaussian weights of bandwidth h, fitted without the row itself, then needs the sums of every bin only. With S_k = Σ w d^k and T_k = Σ w d^k y over the bins, at
-distance d from the bin of the row,
+with Gaussian weights of bandwidth h, fitted without the row itself, then needs the sums of every bin only. With
+S_k = Σ w d^k and T_k = Σ w d^k y over the bins, at distance d from the bin of the row,
 
     m = (S_2 T_0 - S_1 T_1) / (S_2 S_0 - S_1²),    y - ŷ = (y - m) D / (D - S_2),    D = S_2 S_0 - S_1²,
 

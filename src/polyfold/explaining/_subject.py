@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
@@ -33,10 +33,11 @@ def subject_of(model: Any, X: Any, rows: NDArray) -> Subject:
     """Return what `model` gives to the rows of `X` with these numbers."""
     if not _is_model(model):
         return _of_array(_as_values(model), _num_samples(X), rows)
-    check_is_fitted(model)
+    if isinstance(model, BaseEstimator):
+        check_is_fitted(model)
     model, X = _unwrap(model, X)
     sample = X if len(rows) == _num_samples(X) else _safe_indexing(X, rows)
-    if hasattr(model, "labels_") or is_classifier(model):
+    if hasattr(model, "labels_") or _classifies(model):
         return _of_clusterer(model, X, sample, rows)
     if getattr(model, "n_modules", 0) != 1 and hasattr(model, "transform_modules"):
         modules = np.asarray(model.transform_modules(sample), dtype=np.float64)
@@ -48,6 +49,10 @@ def subject_of(model: Any, X: Any, rows: NDArray) -> Subject:
             "neither transform nor embedding_ nor labels_."
         )
     return Subject(rows, coordinates=Z, space=Z, model=model if hasattr(model, "transform") else None)
+
+
+def _classifies(model: Any) -> bool:
+    return isinstance(model, BaseEstimator) and is_classifier(model)
 
 
 def _is_model(model: Any) -> bool:
@@ -86,7 +91,7 @@ def _unwrap(model: Any, X: Any) -> tuple[Any, Any]:
     """Return the estimator inside a pipeline, a frozen model or an ensemble, and the rows as it gets them."""
     if isinstance(model, Pipeline):
         return _unwrap(model[-1], model[:-1].transform(X) if len(model.steps) > 1 else X)
-    if hasattr(model, "representation_") and not is_classifier(model):
+    if hasattr(model, "representation_") and not _classifies(model):
         return _unwrap(model.representation_, X)
     if not hasattr(model, "transform") and not hasattr(model, "predict") and hasattr(model, "estimator"):
         return _unwrap(model.estimator, X)
@@ -106,7 +111,7 @@ def _of_clusterer(model: Any, X: Any, sample: Any, rows: NDArray) -> Subject:
         levels = [np.asarray(model.predict(sample))]
     else:
         raise ValueError(f"{type(model).__name__} cannot label new rows; pass the rows it was fitted to.")
-    space = None if is_classifier(model) else _coordinates(model, X, sample, rows)
+    space = None if _classifies(model) else _coordinates(model, X, sample, rows)
     return Subject(rows, levels=levels, space=space)
 
 

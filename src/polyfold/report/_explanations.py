@@ -100,6 +100,8 @@ class ExplanationDisplay(Display):
             return
         steps = shown.walk.shape[1]
         axes = self._grid(plt, count, steps, (1.1 * steps + 0.6, 1.35 * count))
+        layout: Any = self.figure_.get_layout_engine()
+        layout.set(rect=(0, 0, 1, 1 - 0.15 / count))  # space for the first name
         for k, line in enumerate(axes):
             low, high = shown.walk[k].min(), shown.walk[k].max()
             for ax, image in zip(line, shown.walk[k], strict=True):
