@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         MultilayerBootstrapNetwork,
         NonRedundantEmbedding,
     )
-    from polyfold.explaining import explain
+    from polyfold.explaining import Explanation, explain
     from polyfold.export import to_onnx
     from polyfold.saving import load, save
 
@@ -39,6 +39,7 @@ _HOME = {
     "ModularNeighbors": "ensembles",
     "NonRedundantEmbedding": "estimators",
     "MultilayerBootstrapNetwork": "estimators",
+    "Explanation": "explaining",
     "explain": "explaining",
     "load": "saving",
     "save": "saving",
@@ -53,6 +54,7 @@ __all__ = [
     "BootstrapMap",
     "BootstrapNeighborsTransformer",
     "Compressed",
+    "Explanation",
     "KernelEmbedding",
     "ModularAutoencoder",
     "ModularClassifier",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 KINDS = ("axes", "clusters", "walk")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Explanation:
     """What axes, clusters and modules mean, in terms of features.
 
@@ -48,6 +48,8 @@ class Explanation:
         Names of the numbers, in the order of `walk` and `means`.
     examples : dict of str to list of str
         The typical rows: their texts, or the values of their columns.
+    scale : ndarray of shape (n_features,)
+        Standard deviations of the features.
     images : tuple of int or None
         Height and width.
     """
@@ -60,9 +62,12 @@ class Explanation:
     means: dict[str, NDArray]
     feature_names: list[str]
     examples: dict[str, list[str]]
+    scale: NDArray
     images: tuple[int, int] | None = None
     model: Any = None
-    scale: NDArray | None = None
+
+    def __repr__(self) -> str:
+        return f"Explanation({', '.join(f'{part}={name!r}' for part, name in list(self.names.items())[:6])})"
 
     @property
     def axes(self) -> "pd.DataFrame":
@@ -149,7 +154,7 @@ class Explanation:
                 "Local loadings need a fitted model with transform, but an array or clusters were explained."
             )
         X = np.atleast_2d(np.asarray(X, dtype=np.float64))
-        known = self.scale if self.scale is not None and len(self.scale) == X.shape[1] else np.ones(X.shape[1])
+        known = self.scale if len(self.scale) == X.shape[1] else np.ones(X.shape[1])
         return coordinate_gradients(self.model, X, known)
 
     def plot(

@@ -1,7 +1,7 @@
 """Plots of an explanation: strengths of features, effects of clusters, and walks along axes."""
 
 import textwrap
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,26 @@ if TYPE_CHECKING:
 
 # Bars of each part, panels in a row, and most panels.
 BARS, ACROSS, PANELS = 6, 3, 24
+
+
+class Explained(Protocol):
+    """What is plotted of an explanation."""
+
+    tables: dict[str, dict[str, NDArray]]
+    names: dict[str, str]
+    walk: NDArray | None
+    means: dict[str, NDArray]
+    feature_names: list[str]
+    images: tuple[int, int] | None
+    scale: NDArray
+
+    def name_of(self, part: str) -> str:
+        """Return the name of a part, such as "axis 0"."""
+        ...
+
+    def rows_of(self, table: str, part: str) -> NDArray:
+        """Return the rows of a table that belong to a part."""
+        ...
 
 
 class ExplanationDisplay(Display):
@@ -32,7 +52,7 @@ class ExplanationDisplay(Display):
         After `plot`.
     """
 
-    def __init__(self, explanation: Any, *, kind: str = "axes"):
+    def __init__(self, explanation: Explained, *, kind: str = "axes"):
         self.explanation, self.kind = explanation, kind
 
     def plot(self, *, theme: Theme | None = None) -> Self:
@@ -92,19 +112,19 @@ class ExplanationDisplay(Display):
         ax.set_xlabel("standardised difference, 95 % interval")
 
     def _plot_walk(self, plt: Any) -> None:
-        shown = self.explanation
-        count = len(shown.walk)
+        shown, walk = self.explanation, np.asarray(self.explanation.walk)
+        count = len(walk)
         if shown.images is None:
             for k, ax in enumerate(self._panels(plt, count, (3.6, 2.6))):
                 self._walk_lines(ax, k)
             return
-        steps = shown.walk.shape[1]
+        steps = walk.shape[1]
         axes = self._grid(plt, count, steps, (1.1 * steps + 0.6, 1.35 * count))
         layout: Any = self.figure_.get_layout_engine()
         layout.set(rect=(0, 0, 1, 1 - 0.15 / count))  # space for the first name
         for k, line in enumerate(axes):
-            low, high = shown.walk[k].min(), shown.walk[k].max()
-            for ax, image in zip(line, shown.walk[k], strict=True):
+            low, high = walk[k].min(), walk[k].max()
+            for ax, image in zip(line, walk[k], strict=True):
                 ax.imshow(image.reshape(shown.images), cmap="gray", vmin=low, vmax=high)
                 ax.set(xticks=[], yticks=[])
             text = _wrapped(f"axis {k}: {shown.name_of(f'axis {k}')}", 90)
@@ -117,7 +137,7 @@ class ExplanationDisplay(Display):
         own = np.flatnonzero((table["axis"] == k) & (table["kind"] == "number") & (table["repeats"] == ""))[:4]
         for i, name in enumerate(table["feature"][own]):
             j = shown.feature_names.index(name)
-            means = shown.walk[k][:, j]
+            means = np.asarray(shown.walk)[k][:, j]
             scale = float(shown.scale[j]) or 1.0
             ax.plot((means - means.mean()) / scale, marker="o", markersize=3, color=COLORS[i], label=name)
         ax.set(xlabel=f"along axis {k}, from low to high", ylabel="mean, in standard deviations", xticks=[])
