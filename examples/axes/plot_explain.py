@@ -30,7 +30,7 @@ plt.show()
 # angles, so we can check what was found.
 correlations = np.abs(np.corrcoef(model.embedding_.T, factors.T)[:3, 3:])
 for k, row in enumerate(correlations):
-    print(f"axis {k}: " + ", ".join(f"{name} {r:.2f}" for name, r in zip(("pan", "tilt", "light"), row)))
+    print(f"axis {k}: " + ", ".join(f"{name} {r:.2f}" for name, r in zip(("pan", "tilt", "light"), row, strict=True)))
 
 # %%
 # The pixels that tell most about each axis.

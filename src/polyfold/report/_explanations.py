@@ -121,7 +121,7 @@ class ExplanationDisplay(Display):
         steps = walk.shape[1]
         axes = self._grid(plt, count, steps, (1.1 * steps + 0.6, 1.35 * count))
         layout: Any = self.figure_.get_layout_engine()
-        layout.set(rect=(0, 0, 1, 1 - 0.15 / count))  # space for the first name
+        layout.set(rect=(0, 0, 1, 1 - 0.15 / count), hspace=0.15)  # space for the names
         for k, line in enumerate(axes):
             low, high = walk[k].min(), walk[k].max()
             for ax, image in zip(line, walk[k], strict=True):
