@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._progress import track
+from polyfold._threads import threaded
 from polyfold.explaining._features import Features
 from polyfold.explaining._joint import CELLS, Candidates, Choice, choose_features
 from polyfold.explaining._naming import repeats_of
@@ -56,20 +57,23 @@ def axis_strengths(features: Features, Z: NDArray, most: int, rng: np.random.Ran
     null = null_of(found.share, c)
     share, sign = found.share[:, :c], found.sign[:, :c]
     D = len(share)
-    rank, joint = np.zeros((D, c), dtype=int), np.full((D, c), np.nan)
-    leader = np.tile(np.arange(D)[:, None], (1, c))
     seeds = rng.randint(np.iinfo(np.int32).max, size=c)
-    for k in track(range(c), "coordinates"):
+
+    def ranked(k: int) -> tuple[NDArray, NDArray, NDArray]:
+        """Return the leaders, ranks and joint shares (D,) of all features for coordinate `k`."""
         order = np.argsort(-share[:, k], kind="stable")
-        near = order[share[order, k] > null][: 10 * JOINT_FEATURES]
-        leader[:, k] = _leaders(features, near, D)
-        first = [j for j in order if leader[j, k] == j][:JOINT_FEATURES]
-        choice = _choice(features, Y[:, k], np.array(first, dtype=int), most, np.random.RandomState(seeds[k]))
-        chosen = [first[i] for i in choice.order]
-        joint[chosen, k] = choice.joint
-        rest = [j for j in order if leader[j, k] == j and j not in set(chosen)]
-        rank[[*chosen, *rest], k] = np.arange(1, len(chosen) + len(rest) + 1)
-        rank[:, k] = rank[leader[:, k], k]
+        leader = _leaders(features, order[share[order, k] > null][: 10 * JOINT_FEATURES], D)
+        leading = order[leader[order] == order]
+        first = leading[:JOINT_FEATURES]
+        choice = _choice(features, Y[:, k], first, most, np.random.RandomState(seeds[k]))
+        chosen = first[choice.order]
+        rank, joint = np.zeros(D, dtype=int), np.full(D, np.nan)
+        joint[chosen] = choice.joint
+        rank[[*chosen, *leading[~np.isin(leading, chosen)]]] = np.arange(1, len(leading) + 1)
+        return leader, rank[leader], joint
+
+    parts = list(track(threaded(ranked, range(c)), "coordinates", total=c))
+    leader, rank, joint = (np.column_stack(part) for part in zip(*parts, strict=True))
     falling = np.where(sign < 0, "falling", "rising")
     shape = np.where(found.monotone[:, :c] >= MONOTONE, falling, "mixed").astype(object)
     shape[np.array(features.kinds(), dtype=object) == "category"] = ""

@@ -85,9 +85,9 @@ class Explanation:
         """Cluster × feature.
 
         `effect` is the standardised difference between the means inside and outside the cluster, with a 95 % bootstrap
-        interval (`low`, `high`). `rank` orders by the end of the interval that is nearer to zero; words have ranks of
-        their own, by `tfidf`. `lift` is the fraction of the category, or of rows with the word, inside the cluster over
-        that of all rows.
+        interval (`low`, `high`). The first three ranks are features that add to one another (stepwise discriminant
+        analysis), the others follow by the size of their effects; words have ranks of their own, by `tfidf`. `lift` is
+        the fraction of the category, or of rows with the word, inside the cluster over that of all rows.
         """
         return self._frame("clusters")
 

@@ -16,6 +16,8 @@ from polyfold.explaining._strengths import centred
 
 # Words that are reported for each group, and columns that may be part of its name.
 TOP_WORDS, CANDIDATES = 20, 100
+# Columns that rank first because they add to one another; the others follow by their effects.
+LEADING = 3
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,9 @@ class Groups:
         is_level = np.array([kind == "category" for _, _, kind in labels], dtype=bool)
         lift = np.full(len(labels), np.nan)
         lift[is_level] = effects.inside[c, is_level] / self.columns.values[:, is_level].mean(axis=0)
-        order = np.lexsort((-np.abs(effects.effect[c]), -effects.certain()[c]))
+        first = self.columns.complementary(c, self.member[c])[:LEADING]
+        by_size = np.argsort(-np.abs(effects.effect[c]), kind="stable")
+        order = np.array([*first, *by_size[~np.isin(by_size, first)]], dtype=int)
         rank = np.empty(len(order), dtype=int)
         rank[order] = np.arange(1, len(order) + 1)
         out = _rows(labels, effects, c, lift, np.full(len(labels), np.nan), rank)
