@@ -253,11 +253,22 @@ def test_arrays_are_there_without_pandas(rng, monkeypatch):
         _ = explanation.clusters
 
 
+def test_labels_and_coordinates_may_be_lists_series_and_frames(rng):
+    pd = pytest.importorskip("pandas")
+    X, labels = blobs(rng)
+    expected = pf.explain(labels, X, random_state=0).names
+    for given in (labels.tolist(), pd.Series(labels), pd.Series(labels.astype(float))):
+        assert pf.explain(given, X, random_state=0).names == expected
+    frame = pd.DataFrame(X[:, :2])
+    assert pf.explain(frame, X, random_state=0).names == pf.explain(X[:, :2], X, random_state=0).names
+
+
 @pytest.mark.parametrize(
     ("model", "X", "options", "message"),
     [
         (np.zeros(5), np.zeros((6, 2)), {}, "labels (n,), coordinates"),
         (np.zeros((6, 2)), np.zeros(6), {}, "two dimensions"),
+        (np.arange(6), np.zeros((6, 2)), {}, "labels must repeat"),
         (np.full((6, 2), np.nan), np.zeros((6, 2)), {}, "finite numbers"),
         (np.zeros(6), np.zeros((6, 2)), {"feature_names": ["a"]}, "one name for each of the 2 columns"),
         (np.zeros(6), np.zeros((6, 2)), {"texts": ["a"] * 5}, "one entry for each of the 6 rows"),

@@ -16,7 +16,7 @@ from polyfold._typing import RandomState, Table
 from polyfold._validation import check_count, draw_seed
 from polyfold.explaining._axes import AxisStrengths, axis_strengths
 from polyfold.explaining._explanation import Explanation
-from polyfold.explaining._features import Features, read_features
+from polyfold.explaining._features import Features, is_missing, read_features
 from polyfold.explaining._groups import Groups, describe_groups, typical_rows
 from polyfold.explaining._module_strengths import main_directions, module_shares, separated_pairs
 from polyfold.explaining._naming import FEATURES, unique_names
@@ -98,8 +98,8 @@ def explain(
         with phase("representation"):
             subject = subject_of(model, X, rows)
         with phase("features"):
-            every = None if texts is None else [str(text) for text in texts]
-            own = None if every is None else [every[row] for row in rows]
+            every = None if texts is None else list(texts)
+            own = None if every is None else ["" if is_missing(every[row]) else str(every[row]) for row in rows]
             features = read_features(sample, _names(model, X, feature_names, images), own)
         return _Builder(subject, features, own, images, n_top, rng).explanation()
 

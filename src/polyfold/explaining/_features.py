@@ -96,7 +96,6 @@ def count_words(texts: Sequence[str], n_rows: int) -> tuple[sp.csr_array, list[s
     half of the texts, and words in one text only (the last two if there are more than 100 texts). Pairs are made of
     neighbouring words that are left.
     """
-    texts = ["" if text is None or text != text else str(text) for text in texts]
     if len(texts) != n_rows:
         raise ValueError(f"texts must have one entry for each of the {n_rows} rows, got {len(texts)}.")
     vectorizer = CountVectorizer(
@@ -155,10 +154,15 @@ def _values(column: Any) -> NDArray:
     if values.dtype.kind in "fiu":
         return values.astype(np.float64)
     if values.dtype.kind == "O":
-        missing = np.array([value is None or value != value or str(value) == "<NA>" for value in values])
+        missing = np.array([is_missing(value) for value in values], dtype=bool)
         if not missing.all() and all(_is_number(value) for value in values[~missing]):
             return np.array([np.nan if gap else float(v) for v, gap in zip(values, missing, strict=True)])
     return values.astype(object)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value of a table is None, NaN or one of pandas' missing values."""
+    return value is None or str(value) in ("nan", "NaN", "NaT", "<NA>")
 
 
 def _is_number(value: Any) -> bool:
@@ -167,7 +171,7 @@ def _is_number(value: Any) -> bool:
 
 def _categories(values: NDArray) -> tuple[NDArray, list[str]]:
     """Return codes and level names; missing values are a level, rare levels share the last code."""
-    text = np.array(["missing" if v is None or v != v else str(v) for v in values], dtype=str)
+    text = np.array(["missing" if is_missing(value) else str(value) for value in values], dtype=str)
     names, codes, counts = np.unique(text, return_inverse=True, return_counts=True)
     frequent = np.argsort(-counts, kind="stable")[:LEVELS]
     place = np.full(len(names), len(frequent), dtype=np.intp)

@@ -56,7 +56,9 @@ def _classifies(model: Any) -> bool:
 
 
 def _is_model(model: Any) -> bool:
-    return any(hasattr(model, name) for name in ("fit", "transform", "predict", "labels_"))
+    # Data frames have a method `transform`, too.
+    names = ("fit", "transform", "predict", "labels_")
+    return not hasattr(model, "__array__") and any(hasattr(model, name) for name in names)
 
 
 def _as_values(model: Any) -> NDArray:
@@ -72,6 +74,9 @@ def _of_array(values: NDArray, n: int, rows: NDArray) -> Subject:
             f"{values.shape}."
         )
     if values.ndim == 1 and not _is_fractional(values):
+        if len(np.unique(values)) == n > 2:
+            raise ValueError("labels must repeat, got a different one for each row; pass a coordinate as shape (n, 1).")
+        values = values.astype(np.int64) if values.dtype.kind == "f" else values  # such as 2.0
         return Subject(rows, levels=[values[rows]])
     if values.dtype.kind not in "fiub" or not np.isfinite(values).all():
         raise ValueError("coordinates must be finite numbers, got missing, infinite or other values; clean them first.")
