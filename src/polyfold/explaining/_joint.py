@@ -1,10 +1,10 @@
 """The few features that explain a coordinate together, chosen one after the other.
 
 Every step regresses the residual of the coordinate on each remaining feature. The best feature joins the others if it
-explains more of the residual than any feature explains of permuted residuals. If no single feature does, pairs of
-features are tried, which finds products such as x₁·x₂ that no feature explains alone. In the end, features that the
-others make superfluous are removed. The joint share is that of a locally linear leave-one-out regression on all chosen
-features.
+explains more of the residual than any feature explains of permuted residuals, and adds more than that to the share of
+all. If no single feature does, pairs of features are tried, which finds products such as x₁·x₂ that no feature explains
+alone. In the end, features that the others make superfluous are removed. The joint share is that of a locally linear
+leave-one-out regression on all chosen features.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -43,18 +43,17 @@ def choose_features(y: NDArray, candidates: Candidates, most: int, rng: np.rando
     """Choose at most `most` features that explain `y` (n,) together."""
     regress = _Regressions(candidates.columns, centred(y[:, None])[:, 0])
     order: list[int] = []
-    least = 0.0
+    null = 0.0
     while len(order) < most:
         for added, null in _proposals(regress.residual(order), candidates, order, rng):
-            least = null * (1 - regress.share(order))
-            if regress.share([*order, *added]) - regress.share(order) > least:
+            if regress.share([*order, *added]) - regress.share(order) > null:
                 order = [*order, *added]
                 break
         else:
             break
     for j in order[::-1]:
         others = [i for i in order if i != j]
-        if others and regress.share(order) - regress.share(others) <= least:
+        if others and regress.share(order) - regress.share(others) <= null:
             order = others
     order = order[:most]
     return Choice(order, [regress.share(order[: i + 1]) for i in range(len(order))])
