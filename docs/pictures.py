@@ -17,6 +17,7 @@ PICTURES = {
     "bootstrap": ("groups/plot_layers", 1),
     "nonredundant": ("axes/plot_roll", 1),
     "datasets": ("start/plot_generators", 1),
+    "explain": ("axes/plot_explain", 1),
 }
 
 

@@ -40,6 +40,7 @@ LAYERS = [
     "export",
     "datasets",
     "report",
+    "explaining",
     "demo",
     "cli",
 ]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         MultilayerBootstrapNetwork,
         NonRedundantEmbedding,
     )
+    from polyfold.explaining import Explanation, explain
     from polyfold.export import to_onnx
     from polyfold.saving import load, save
 
@@ -40,6 +41,8 @@ _HOME = {
     "ModularNeighbors": "ensembles",
     "NonRedundantEmbedding": "estimators",
     "MultilayerBootstrapNetwork": "estimators",
+    "Explanation": "explaining",
+    "explain": "explaining",
     "load": "saving",
     "save": "saving",
     "select_diversity": "ensembles",
@@ -53,6 +56,7 @@ __all__ = [
     "BootstrapMap",
     "BootstrapNeighborsTransformer",
     "Compressed",
+    "Explanation",
     "KernelClustering",
     "KernelEmbedding",
     "ModularAutoencoder",
@@ -63,6 +67,7 @@ __all__ = [
     "NonRedundantEmbedding",
     "baselines",
     "datasets",
+    "explain",
     "kernels",
     "load",
     "metrics",

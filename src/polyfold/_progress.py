@@ -138,6 +138,11 @@ def watched(name: str, watchers: Sequence[Watcher]) -> Iterator[None]:
         own.close(finished)
 
 
+def is_watched() -> bool:
+    """Whether the current code is part of a fit that is already shown."""
+    return _FITS.get() is not None
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """Run a part without showing it: one of several that run in parallel."""

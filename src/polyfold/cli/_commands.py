@@ -20,6 +20,7 @@ from polyfold.cli._inputs import (
     Selection,
     TableData,
     block_rows,
+    column_names,
     open_data,
     open_features,
     parse_size,
@@ -239,6 +240,42 @@ def evaluate_file(model: str, data: str, selection: Selection, seed: int | None,
     rows, y = all_rows(opened, fitted), target_for(opened, selection, last_step(fitted))
     with terminal.working("evaluating"):
         return {"model": type(last_step(fitted)).__name__, **evaluate(fitted, rows, y, seed or 0)}
+
+
+def explain_file(
+    model: str,
+    data: str,
+    output: str,
+    selection: Selection,
+    texts: str | None,
+    title: str | None,
+    seed: int | None,
+    terminal: Terminal,
+) -> dict[str, Any]:
+    """Write what the axes, clusters or modules of a model mean, as a table or an HTML page."""
+    path = check_output("--output", output, [data, model, selection.target_file], (".csv", ".html"))
+    fitted = polyfold.load(model)
+    opened = open_for_model(data, selection, fitted)
+    words = None if texts is None else _column("--texts", texts, opened)
+    rows = all_rows(opened, fitted)
+    shape = opened.image_shape or (parse_size(selection.size)[::-1] if selection.size else None)
+    with terminal.fitting():
+        images = shape if shape and len(shape) == 2 else None
+        explanation = polyfold.explain(fitted, rows, texts=words, images=images, random_state=seed)
+    if path.suffix.lower() == ".csv":
+        frame = explanation.to_frame()
+        with writer(path, list(frame.columns), len(frame)) as append:
+            append(frame)
+    else:
+        explanation.to_html(path, title=title or f"{type(last_step(fitted)).__name__} of {Path(data).name}")
+    return {"output": output, "rows": len(explanation.rows), "names": explanation.names}
+
+
+def _column(option: str, name: str, data: ArrayData | TableData) -> Any:
+    """Return the values of a column of a table, or of an array next to the rows."""
+    known = data.reader.names if isinstance(data, TableData) else tuple(data.labels)
+    column_names(option, [name], known, data.path)
+    return data.reader.labels(name) if isinstance(data, TableData) else data.labels[name]
 
 
 def report_file(

@@ -258,6 +258,23 @@ def evaluate(as_json: bool, **options: Any) -> None:
 
 
 @commands.command()
+@_with(MODEL, DATA, OUTPUT, SELECT, SEED, JSON)
+@click.option("--texts", metavar="COLUMN", help="Column, or array of an .npz file, with a text for every row.")
+@click.option("--title", help="Title of the HTML page.")
+def explain(as_json: bool, **options: Any) -> None:
+    """Explain the axes, clusters or modules of MODEL by the columns of DATA.
+
+    Writes a table (.csv) or a page (.html) with the features that set them apart, and a short name for each.
+
+    \b
+    polyfold cluster customers.csv --save groups.polyfold -o groups.csv
+    polyfold explain groups.polyfold customers.csv -o explanation.html
+    polyfold explain topics.polyfold questions.npz --texts text -o explanation.csv
+    """
+    _run("explain_file", as_json, selection=_selection(options), seed=_seed(options), **options)
+
+
+@commands.command()
 @_with(MODEL, DATA, OUTPUT, SELECT, JSON)
 @click.option("--title", help="Title of the report.")
 @click.option("--points", type=click.IntRange(10), default=10_000, show_default=True, help="Most points to show.")

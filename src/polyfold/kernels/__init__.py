@@ -7,6 +7,7 @@ from polyfold.kernels._base import IdentityFeatures as IdentityFeatures
 from polyfold.kernels._base import KernelLike as KernelLike
 from polyfold.kernels._base import fourier_features as fourier_features
 from polyfold.kernels._bootstrap_eigenmaps import BootstrapEigenmaps
+from polyfold.kernels._gradients import feature_gradients as feature_gradients
 from polyfold.kernels._isomap import Isomap
 from polyfold.kernels._lle import LocallyLinear
 from polyfold.kernels._operator import Extension, Operator

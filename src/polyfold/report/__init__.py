@@ -2,6 +2,7 @@
 
 from polyfold.report._bars import ClusterNumberDisplay, RedundancyDisplay
 from polyfold.report._curves import AllocationDisplay, DiversityDisplay, LossDisplay
+from polyfold.report._explanations import ExplanationDisplay
 from polyfold.report._explore import Chapter, chapter, explore, write_page
 from polyfold.report._regions import DecisionRegionDisplay
 from polyfold.report._scatter import RepresentationDisplay, ViewsDisplay
@@ -14,6 +15,7 @@ __all__ = [
     "ClusterNumberDisplay",
     "DecisionRegionDisplay",
     "DiversityDisplay",
+    "ExplanationDisplay",
     "LossDisplay",
     "RedundancyDisplay",
     "RepresentationDisplay",

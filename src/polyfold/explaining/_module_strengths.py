@@ -1,0 +1,58 @@
+"""What a module holds more strongly than the others: features, directions of the kernel, and pairs of rows."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyfold._linalg import eigh_descending, squared_distances
+from polyfold.explaining._strengths import centred
+
+# Directions of all modules together that are compared, and rows whose pairs are.
+DIRECTIONS, ROWS = 10, 300
+
+
+def linear_shares(Z: NDArray, Y: NDArray) -> NDArray:
+    """Return the share of the variance of each column of `Y` (n, t) that linear functions of `Z` (n, h) explain.
+
+    The regression leaves out the row it predicts: errors are divided by one minus the leverage.
+    """
+    n = len(Z)
+    U, s, _ = np.linalg.svd(np.column_stack([np.ones(n), centred(Z)]), full_matrices=False)
+    U = U[:, s > 1e-9 * s[0]]
+    leverage = np.minimum(np.sum(U**2, axis=1), 1 - 1 / n)[:, None]
+    Y = centred(Y)
+    errors = (Y - U @ (U.T @ Y)) / (1 - leverage)
+    total = np.maximum(np.sum(Y**2, axis=0), np.finfo(float).tiny)
+    return np.clip(1 - np.sum(errors**2, axis=0) / total, 0, 1)
+
+
+def module_shares(modules: NDArray, Y: NDArray) -> NDArray:
+    """Return the shares of the columns of `Y` (n, t) that every module of (M, n, h) explains, shape (M, t)."""
+    return np.vstack([linear_shares(Z, Y) for Z in modules])
+
+
+def main_directions(modules: NDArray) -> NDArray:
+    """Return the first principal coordinates of all modules together, (n, d): the directions of their mean kernel."""
+    whole = np.hstack(list(modules)).astype(np.float64)
+    whole = whole - whole.mean(axis=0)
+    _, axes = eigh_descending(whole.T @ whole, min(DIRECTIONS, whole.shape[1]))
+    return whole @ axes
+
+
+def separated_pairs(modules: NDArray, count: int, rng: np.random.RandomState) -> list[NDArray]:
+    """Return for each module the pairs of rows (count, 2) that are far apart in it and near in all other modules.
+
+    Distances are divided by their root mean square in each module. Pairs are sought among 300 rows at most.
+    """
+    n = modules.shape[1]
+    rows = np.arange(n) if n <= ROWS else np.sort(rng.choice(n, ROWS, replace=False))
+    first, second = np.triu_indices(len(rows), 1)
+    distances = []
+    for Z in modules:
+        d2 = squared_distances(Z[rows].astype(np.float64), Z[rows].astype(np.float64))[first, second]
+        distances.append(np.sqrt(d2 / max(float(d2.mean()), np.finfo(float).tiny)))
+    found = []
+    for m, own in enumerate(distances):
+        others = np.mean([d for i, d in enumerate(distances) if i != m], axis=0) if len(distances) > 1 else 0 * own
+        best = np.argsort(others - own, kind="stable")[:count]
+        found.append(np.column_stack([rows[first[best]], rows[second[best]]]))
+    return found

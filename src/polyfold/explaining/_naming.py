@@ -1,0 +1,92 @@
+"""Short names from effects: "income high, visits low", or "card, arrived, waiting"; no two groups share one."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Cohen's small effect: features with a smaller one, by the end of the interval nearer to zero, give no name.
+SMALL = 0.2
+# Phrases of a name, and how many more may be added to tell two groups apart.
+FEATURES, WORDS, MOST = 2, 3, 6
+# Features with a larger correlation tell the same.
+SAME = 0.95
+# Regions of images: the thirds of their rows and columns that they cover.
+REGIONS = {
+    "overall": ((0, 1, 2), (0, 1, 2)),
+    "left": ((0, 1, 2), (0,)),
+    "right": ((0, 1, 2), (2,)),
+    "top": ((0,), (0, 1, 2)),
+    "bottom": ((2,), (0, 1, 2)),
+    "centre": ((1,), (1,)),
+    "top left": ((0,), (0,)),
+    "top right": ((0,), (2,)),
+    "bottom left": ((2,), (0,)),
+    "bottom right": ((2,), (2,)),
+}
+
+
+def word_phrases(scores: NDArray, vocabulary: Sequence[str]) -> list[str]:
+    """Return the words with the highest scores, none of which repeats a word, or a form of it, of an earlier one."""
+    phrases: list[str] = []
+    used: list[str] = []
+    for j in np.argsort(-scores, kind="stable")[: 20 * MOST].tolist():
+        parts = vocabulary[j].split()
+        if scores[j] > 0 and not any(_same_word(a, b) for a in parts for b in used):
+            phrases.append(str(vocabulary[j]))
+            used += parts
+        if len(phrases) == MOST:
+            break
+    return phrases
+
+
+def _same_word(a: str, b: str) -> bool:
+    """Whether two words are equal but for their last letters: "card" and "cards", "exchanges" and "exchanging"."""
+    shorter = min(len(a), len(b))
+    return a == b or (shorter >= 4 and a[: max(4, shorter - 2)] == b[: max(4, shorter - 2)])
+
+
+def unique_names(
+    phrases: dict[str, list[str]], length: int, nothing: str, same: dict[str, str] | None = None
+) -> dict[str, str]:
+    """Return one name for each key, `length` phrases or as many more as it takes; the last resort is the key itself.
+
+    `same` maps a key to an earlier key of the same rows, whose name it gets.
+    """
+    same = same or {}
+    own = {key: parts for key, parts in phrases.items() if key not in same}
+    size = {key: min(length, len(parts)) for key, parts in own.items()}
+
+    def name(key: str) -> str:
+        return ", ".join(own[key][: size[key]]) if size[key] else nothing
+
+    while True:
+        groups: dict[str, list[str]] = {}
+        for key in own:
+            groups.setdefault(name(key), []).append(key)
+        longer = [key for keys in groups.values() if len(keys) > 1 for key in keys if size[key] < len(own[key])]
+        if not longer:
+            break
+        for key in longer:
+            size[key] += 1
+    shared = {text for text, keys in groups.items() if len(keys) > 1 or not text or text == nothing}
+    names = {key: f"{name(key)} ({key})" if name(key) in shared else name(key) for key in own}
+    return {key: names[same.get(key, key)] for key in phrases}
+
+
+def repeats_of(X: NDArray) -> NDArray:
+    """Return which columns of `X` (n, D) have a correlation above 0.95, in absolute value, shape (D, D)."""
+    S = X - X.mean(axis=0)
+    S /= np.maximum(np.sqrt(np.sum(S**2, axis=0)), np.finfo(float).tiny)
+    return np.abs(S.T @ S) > SAME
+
+
+def region_means(X: NDArray, shape: tuple[int, int]) -> tuple[NDArray, list[str]]:
+    """Return the mean brightness of regions of images (n, height · width), and the names of the regions."""
+    rows, columns = (np.arange(size) * 3 // size for size in shape)
+    means = {}
+    for name, (down, across) in REGIONS.items():
+        pixels = (np.isin(rows, down)[:, None] & np.isin(columns, across)).ravel()
+        if pixels.any():
+            means[name] = X[:, pixels].mean(axis=1)
+    return np.column_stack(list(means.values())), list(means)

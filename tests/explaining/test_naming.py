@@ -1,0 +1,48 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyfold.explaining._features import count_words
+from polyfold.explaining._naming import region_means, unique_names, word_phrases
+
+PARTS = st.lists(st.lists(st.sampled_from("abcd"), unique=True, max_size=4), min_size=1, max_size=8)
+
+
+@given(PARTS)
+def test_two_groups_never_share_a_name(parts):
+    names = unique_names({f"cluster {i}": phrases for i, phrases in enumerate(parts)}, 2, "nothing")
+    assert len(set(names.values())) == len(parts)
+    for name, phrases in zip(names.values(), parts, strict=True):
+        assert name.startswith(", ".join(phrases[:2]) or "nothing")
+
+
+def test_names_are_short_and_grow_only_where_they_must():
+    names = unique_names({"0": ["a", "b", "c"], "1": ["a", "b", "d"], "2": ["e", "f", "g"]}, 2, "nothing")
+    assert names == {"0": "a, b, c", "1": "a, b, d", "2": "e, f"}
+
+
+def test_the_same_rows_have_the_same_name():
+    names = unique_names({"0": ["a"], "1": ["a"], "2": ["a"]}, 2, "nothing", same={"1": "0"})
+    assert names["0"] == names["1"] == "a (0)"
+    assert names["2"] == "a (2)"
+
+
+def test_words_of_a_name_are_not_forms_of_one_another():
+    words = ["exchange", "exchanging", "exchange rate", "card", "cards", "transaction", "transfer"]
+    assert word_phrases(np.arange(7, 0, -1.0), words) == ["exchange", "card", "transaction", "transfer"]
+    assert word_phrases(np.zeros(7), words) == []
+
+
+def test_stop_words_contractions_digits_and_letters_are_left_out():
+    _, words = count_words(["I don't have the card 42 x", "it's a card's pin"], 2)
+    assert words == ["card", "card pin", "pin"]
+
+
+def test_regions_of_images():
+    images = np.zeros((1, 9, 9))
+    images[0, :, :3] = 1
+    values, names = region_means(images.reshape(1, -1), (9, 9))
+    found = dict(zip(names, values[0], strict=True))
+    assert (found["left"], found["right"], found["centre"]) == (1, 0, 0)
+    np.testing.assert_allclose([found["overall"], found["top"]], 1 / 3)
+    assert region_means(np.ones((2, 2)), (1, 2))[1] == ["overall", "left", "top", "top left"]
