@@ -198,3 +198,12 @@ def _maps_read_only(X: object) -> bool:
             return True
         X = getattr(X, "base", None)
     return False
+
+
+def check_indices(numbers: np.ndarray, count: int, *, minimum: int = 0) -> None:
+    """Raise if numbers of rows or columns would lead compiled loops outside their arrays."""
+    if numbers.size and not minimum <= int(numbers.min()) <= int(numbers.max()) < count:
+        raise IndexError(
+            f"numbers of rows or columns must be >= {minimum} and < {count}, got {numbers.min()} to {numbers.max()}; "
+            "the model is damaged, or the rows have another number of columns than the training rows."
+        )

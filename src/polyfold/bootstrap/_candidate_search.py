@@ -15,6 +15,7 @@ from numba import njit
 
 from polyfold._linalg import distinct_rows, unit_rows
 from polyfold._threads import threaded
+from polyfold._validation import check_indices
 from polyfold.bootstrap._dense_search import REASSOCIATE, DenseSearch, sum_kind
 from polyfold.bootstrap._layer_checkpoint import NEIGHBORS, LayerCheckpoint, Parts
 from polyfold.bootstrap._sampling import ClusteringSpec, child_stream
@@ -151,6 +152,8 @@ class CandidateSearch:
     def assign(self, rows: ListedRows, clusterings: slice = slice(None)) -> np.ndarray:
         """Nearest listed centre of every row: (v, n) int32; the nearest of all if none is listed."""
         points, X, masks = rows.rows, self.X, self._masks
+        check_indices(rows.lists, len(X), minimum=-1)
+        check_indices(np.array([points.shape[1] - 1]), X.shape[1], minimum=X.shape[1] - 1)
         cosine = self.find.exact.metric == "cosine"
         d, V, length = X.shape[1], len(self.specs), rows.lists.shape[1]
         kind = np.empty(0) if cosine else sum_kind(np.empty((0, d), dtype=np.result_type(X, points)))
@@ -232,7 +235,8 @@ class GraphSearch:
         return rows
 
     def prepare(self, rows: np.ndarray, **_: Any) -> np.ndarray:
-        """Return the lists."""
+        """Return the lists, checked."""
+        check_indices(rows, len(self.X), minimum=-1)
         return rows
 
     def quality(self, codes: np.ndarray, **_: Any) -> dict[str, float]:
