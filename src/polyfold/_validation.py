@@ -22,6 +22,8 @@ from polyfold.exceptions import MissingExtraError
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 Estimator = TypeVar("Estimator")
+# Squares of smaller doubles lose digits, and become zero from 1e-162 on.
+SMALLEST = 1e-150
 
 
 def check_count(name: str, value: object, *, minimum: int = 1, maximum: int | None = None, hint: str = "") -> int:
@@ -122,6 +124,8 @@ def check_rows(
         ensure_min_samples=minimum,
     )
     check_range(rows)
+    if reset:  # new rows may be nearer to zero than the training rows
+        check_not_tiny(rows)
     return _canonical(rows) if sp.issparse(rows) else rows
 
 
@@ -137,6 +141,22 @@ def check_range(X: Matrix, name: str = "X") -> None:
         raise ValueError(
             f"{name} must have magnitudes <= {limit:.0e} in {values.dtype}, so that squared distances stay finite, got "
             f"{largest:.0e}; remove outliers, or divide by a constant."
+        )
+
+
+def check_not_tiny(X: Matrix) -> None:
+    """Raise if squared differences of the entries would leave the range of doubles."""
+    values = X.data if sp.issparse(X) else X
+    if values.dtype == np.float64 and values.size:
+        check_largest(float(max(values.max(), -values.min())))
+
+
+def check_largest(largest: float) -> None:
+    """Raise if data of this magnitude, unless it is zero, have squares outside the range of doubles."""
+    if 0 < largest < SMALLEST:
+        raise ValueError(
+            f"X must have magnitudes >= {SMALLEST:.0e}, so that squared distances are not zero, got {largest:.0e}; "
+            "multiply by a constant."
         )
 
 

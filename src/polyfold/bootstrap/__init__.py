@@ -1,5 +1,6 @@
 """Multilayer bootstrap networks: sampling, first layer, layers of codes, output. Private."""
 
+from polyfold._validation import check_not_tiny
 from polyfold.bootstrap._candidate_search import CandidateSearch, GraphSearch
 from polyfold.bootstrap._code_search import CodeSearch, check_codes, shared_centers
 from polyfold.bootstrap._dense_search import DenseSearch
@@ -11,7 +12,6 @@ from polyfold.bootstrap._output import DENSE_ROWS, Output, fit_output, gather, l
 from polyfold.bootstrap._sampling import (
     ClusteringSpec,
     check_layer,
-    check_not_tiny,
     check_settings,
     child_stream,
     decaying_sizes,
