@@ -214,6 +214,8 @@ def main(arguments=None):
         print(f"{len(files)} kinds of models, {time.time() - start:.0f} s to fit and compile")  # noqa: T201
         counts, failures, most = collections.Counter(), [], 0
         for first in range(options.first, options.first + options.cases, BATCH):
+            if (done := first - options.first) and done % 1000 == 0:
+                print(f"{done} cases in {time.time() - start:.0f} s", flush=True)  # noqa: T201
             numbers = range(first, min(first + BATCH, options.first + options.cases))
             for number, outcome, memory in run_batch(numbers, options.seed, files, path):
                 counts[outcome] += 1
