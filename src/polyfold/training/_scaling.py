@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from polyfold._validation import check_range
+from polyfold._validation import check_range, outside
 from polyfold.exceptions import DegenerateDataWarning
 
 
@@ -19,7 +19,7 @@ class Scaling:
         self.scale = spread if spread > 0 else 1.0
         if spread == 0:
             message = "all rows are equal, so that there is nothing to learn; check the data."
-            warnings.warn(message, DegenerateDataWarning, stacklevel=4)
+            warnings.warn(message, DegenerateDataWarning, stacklevel=outside())
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """Return scaled float32 rows."""
