@@ -5,7 +5,7 @@ warm parent load and use the cases, so imports and compilation are paid once. A 
 with a `ModelFileError`, or if the loaded model answers or raises an exception. It fails if
 
 - the process dies (crash), or needs longer than the time limit (hang)
-- `load` needs more memory than four times the file and 200 MB
+- `load` needs more memory than four times the file and 200 MB, or the use of the model more than 1 GB
 - `load` raises another exception
 - anything starts a program, opens a connection or writes a file (code)
 
@@ -38,7 +38,7 @@ from tests.saving.mutations import mutated
 # One thread: a forked process has only one, and OpenMP would wait for the others.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 SECONDS = 60
-MEMORY = 200 * 2**20
+MEMORY, MEMORY_IN_USE = 200 * 2**20, 2**30
 BATCH = 50
 METHODS = ("transform", "predict", "kneighbors", "transform_modules", "codes", "kneighbors_graph", "radius_neighbors")
 WATCHED = (
@@ -116,7 +116,8 @@ def run_case(body, X, path):
             model = pf.load(path, trusted=TRUSTED)
             LOADING.clear()
             memory = peak() - before
-            return use(model, X), memory
+            outcome = use(model, X)
+            return (outcome if peak() - before <= MEMORY_IN_USE else "memory in use"), memory
     except (ModelFileError, MissingExtraError):
         LOADING.clear()
         return "refused", peak() - before

@@ -320,13 +320,14 @@ def test_values_of_every_kind_come_back(tmp_path):
         np.testing.assert_array_equal(found.query(np.ones((1, 3)), 3), expected.query(np.ones((1, 3)), 3))
 
 
-def test_small_clusterers_load_at_once(blobs, path):
-    pf.save(pf.BootstrapClustering(3, random_state=0).fit(blobs), path)
+def test_small_clusterers_load_at_once(path):
+    X = np.random.RandomState(0).standard_normal((120, 4)) + np.repeat(3 * np.eye(4)[:3], 40, axis=0)
+    pf.save(pf.BootstrapClustering(3, random_state=0).fit(X), path)
     times = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()  # others may use the machine as well
         pf.load(path)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     assert min(times) <= 0.1
 
 
@@ -387,3 +388,10 @@ def test_students_of_the_default_kind_come_back(teacher, tmp_path):
     use = "predict" if hasattr(student, "predict") else "transform"
     again = pf.load(tmp_path / "student.polyfold")
     assert np.array_equal(getattr(again, use)(X), getattr(student, use)(X))
+
+
+def test_more_columns_than_any_model_has_are_refused(blobs, path):
+    model = pf.KernelEmbedding(2, random_state=0).fit(blobs)
+    model._n_features_out = 10**9
+    pf.save(model, path)
+    assert_refused(path, "columns are not those of a fitted model")

@@ -18,9 +18,14 @@ from polyfold.bootstrap import (
 )
 from polyfold.clustering import SpectralReadout
 
+# Columns of an output beyond the rank of a model are zeros, which no array of the file bounds.
+MOST_COLUMNS = 10**6
+
 
 def check_part(part: Any) -> None:
-    """Raise if an object from a file would make compiled code read outside its arrays."""
+    """Raise if an object from a file would make compiled code read outside its arrays, or fill the memory."""
+    columns = getattr(part, "__dict__", {}).get("_n_features_out", 0)
+    _require(isinstance(columns, int | np.integer) and columns <= MOST_COLUMNS, "columns")
     if (check := CHECKS.get(type(part))) is not None:
         check(part)
 
@@ -34,17 +39,21 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 1
 
 
-def _check_numbers(numbers: Any, count: int) -> None:
-    """Check a list of row or column numbers."""
-    _require(isinstance(numbers, np.ndarray) and numbers.ndim == 1 and numbers.dtype == np.int32, "indices")
-    check_indices(numbers, count)
+def _check_numbers(lists: list[Any], count: int) -> None:
+    """Check lists of row or column numbers."""
+    for numbers in lists:
+        _require(type(numbers) is np.ndarray and numbers.ndim == 1 and numbers.dtype == np.int32, "indices")
+    check_indices(np.concatenate(lists), count)
 
 
-def _check_spec(spec: Any, size: int, n_rows: int, n_features: int) -> None:
-    _require(type(spec) is ClusteringSpec and len(spec.rows) == size and len(spec.features) >= 1, "clusterings")
-    _check_numbers(spec.rows, n_rows)
-    _check_numbers(spec.features, n_features)
-    _check_numbers(spec.rolled, len(spec.features))
+def _check_specs(specs: Any, size: int, n_rows: int, n_features: int) -> None:
+    _require(isinstance(specs, list) and all(type(spec) is ClusteringSpec for spec in specs), "clusterings")
+    _check_numbers([spec.rows for spec in specs], n_rows)
+    _check_numbers([spec.features for spec in specs], n_features)
+    for spec in specs:
+        _require(len(spec.rows) == size and len(spec.features), "clusterings")
+        if len(spec.rolled):
+            _check_numbers([spec.rolled], len(spec.features))
 
 
 def _check_dense(search: DenseSearch) -> None:
@@ -84,8 +93,7 @@ def _check_encoder(encoder: Encoder) -> None:
     n_rows, n_features = encoder.first.X.shape
     for size, specs, codes in zip(sizes, encoder.specs, encoder.codes, strict=True):
         _require(len(specs) >= replicates and len(specs) % replicates == 0, "clusterings")
-        for spec in specs:
-            _check_spec(spec, size, n_rows, n_features)
+        _check_specs(specs, size, n_rows, n_features)
         _require(isinstance(codes, np.ndarray) and codes.dtype.kind == "u" and codes.ndim == 2, "codes")
         _require(codes.shape[1] == n_rows, "codes")
         check_codes(codes, len(specs), size)
