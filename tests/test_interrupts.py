@@ -1,4 +1,4 @@
-"""Commands and fits that are interrupted at random moments leave nothing half-written (`python -m tests.interrupts`)."""
+"""Commands and fits interrupted at random moments leave nothing half-written (`python -m tests.interrupts`)."""
 
 import sys
 

@@ -17,6 +17,7 @@ SIZES = {
         "CHECKED_CLUSTERINGS",
         "CHECKED_ROWS",
         "FARTHEST",
+        "ROUNDING",
     },
     "bootstrap/_layer_checkpoint.py": {"EVERY"},
     "bootstrap/_code_search.py": {"BYTE", "LOW"},
