@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import scipy.special
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.neighbors import BallTree, KDTree
 from sklearn.neural_network import MLPRegressor
@@ -283,7 +284,7 @@ def test_a_model_that_contains_itself_is_not_saved(model, tmp_path):
 def test_values_of_every_kind_come_back(tmp_path):
     rng = np.random.default_rng(5)
     values = {
-        "numbers": [1, -(2**40), 2.5, float("inf"), True, None, "ä\n", b"bytes"],
+        "numbers": [1, -(2**40), 2.5, float("inf"), True, None, "ä\n", b"bytes", slice(1, None, 2)],
         "containers": ((1, 2), {3, 4}, frozenset({"a"}), {"k": {1: [2]}, 0.5: 1, None: 2}),
         "arrays": [np.arange(6).reshape(2, 3).T, np.zeros((0, 3)), np.array("x"), np.array([b"ab"]), np.float32(3)],
         "times": np.array(["2026-01-01", "NaT"], dtype="M8[D]"),
@@ -395,3 +396,12 @@ def test_more_columns_than_any_model_has_are_refused(blobs, path):
     model._n_features_out = 10**9
     pf.save(model, path)
     assert_refused(path, "columns are not those of a fitted model")
+
+
+def test_forests_need_trust_in_their_trees(blobs, tmp_path):
+    y = np.arange(len(blobs)) % 2
+    forest = RandomForestClassifier(3, random_state=0).fit(blobs, y)
+    pf.save(forest, tmp_path / "m")
+    assert "trusted=['sklearn.tree._tree.Tree']" in assert_refused(tmp_path / "m", "Tree")
+    same = pf.load(tmp_path / "m", trusted="sklearn.tree._tree.Tree")
+    np.testing.assert_array_equal(same.predict_proba(blobs), forest.predict_proba(blobs))

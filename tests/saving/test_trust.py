@@ -68,7 +68,6 @@ def test_our_types_are_trusted(name):
         "polyfoldish.kernels.Kernel",
         "sklearn.svm._classes.SVC",  # compiled code that follows indices of the file
         "sklearn.tree._tree.Tree",
-        "sklearn.ensemble._forest.RandomForestClassifier",
         "sklearn.preprocessing._data.check_array",
         "sklearn.preprocessing.StandardScaler",  # not where it is defined
         "sklearn.conftest.pytest_generate_tests",

@@ -124,6 +124,9 @@ class _Reader:
         entries = self.several(positions)
         return {_key(key): value for key, value in zip(entries[::2], entries[1::2], strict=True)}
 
+    def _make_slice(self, *positions: Any) -> slice:
+        return slice(*self.several(positions))
+
     def _make_bytes(self, length: int) -> bytes:
         return bytes(self.take(length))
 

@@ -21,9 +21,9 @@ LAYERS = (
 )
 # Modules with classes whose constructors look into folders.
 EXCLUDED = ("_checkpoint", "_layer_checkpoint")
-# Packages of scikit-learn whose import does more than define estimators, or whose estimators are not checked: libsvm
-# and decision trees follow indices wherever they point. Linear support vector machines are plain arrays.
-SKIPPED = ("tests", "conftest", "externals", "datasets", "experimental", "tree", "ensemble")
+# Packages of scikit-learn whose import does more than define estimators.
+SKIPPED = ("tests", "conftest", "externals", "datasets", "experimental")
+# libsvm follows indices wherever they point. So do decision trees, which are not estimators and not allowed either.
 UNCHECKED = frozenset(f"sklearn.svm._classes.{name}" for name in ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"))
 OTHERS = frozenset(
     {f"sklearn.neural_network._stochastic_optimizers.{name}Optimizer" for name in ("Adam", "SGD")}

@@ -78,6 +78,8 @@ class Writer:
             return [kind.__name__, *(self.add(entry) for entry in part)]
         if kind is dict:
             return ["dict", *self._items(part)]
+        if kind is slice:
+            return ["slice", *(self.add(end) for end in (part.start, part.stop, part.step))]
         if kind is bytes:
             self.arrays.append(part)
             return ["bytes", len(part)]
