@@ -44,7 +44,7 @@ def stored_bytes(line):
 
 def itemsize(dtype) -> int:
     if isinstance(dtype, list):
-        return sum(itemsize(kind) for _, kind in dtype)
+        return dtype[0]
     return int(dtype[2:]) * (4 if dtype[1] == "U" else 1) if dtype[1] not in "mM" else 8
 
 

@@ -288,7 +288,7 @@ def test_values_of_every_kind_come_back(tmp_path):
         "containers": ((1, 2), {3, 4}, frozenset({"a"}), {"k": {1: [2]}, 0.5: 1, None: 2}),
         "arrays": [np.arange(6).reshape(2, 3).T, np.zeros((0, 3)), np.array("x"), np.array([b"ab"]), np.float32(3)],
         "times": np.array(["2026-01-01", "NaT"], dtype="M8[D]"),
-        "records": np.array([(1, 2.0)], dtype=[("a", "<i4"), ("b", "<f8")]),
+        "records": np.array([(1, 2.0)], dtype=np.dtype([("a", "<i4"), ("b", "<f8")], align=True)),
         "objects": np.array([["a", None], [1, 2.5]], dtype=object),
         "masked": np.ma.MaskedArray([1.0, 2.0], [True, False]),
         "types": [np.dtype("float32"), np.float64, int, np.log1p, scipy.special.expit],

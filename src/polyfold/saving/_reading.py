@@ -242,7 +242,11 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 def _dtype(given: Any) -> np.dtype[Any]:
     if isinstance(given, list):
-        return np.dtype([(_text(name), _dtype(kind)) for name, kind in given])
+        size, *fields = given
+        names, kinds, offsets = zip(*fields, strict=True)
+        # NumPy checks that the fields are within the size.
+        layout = {"names": [_text(name) for name in names], "formats": [_dtype(kind) for kind in kinds]}
+        return np.dtype({**layout, "offsets": list(offsets), "itemsize": size})
     return _plain_dtype(_text(given))
 
 

@@ -147,9 +147,10 @@ class Writer:
 
 
 def describe_dtype(dtype: np.dtype[Any]) -> Any:
-    """Return a dtype as a text, or as pairs of names and texts for records."""
-    if dtype.names is not None:
-        return [[name, describe_dtype(dtype[name])] for name in dtype.names]
+    """Return a dtype as a text, or the bytes, names, dtypes and offsets of records."""
+    if dtype.fields is not None:
+        fields = [[name, describe_dtype(kind), offset] for name, (kind, offset, *_) in dtype.fields.items()]
+        return [dtype.itemsize, *fields]
     if dtype.kind not in KINDS or dtype.itemsize == 0 or dtype.subdtype is not None:
         raise TypeError(f"arrays of dtype {dtype} cannot be stored")
     return dtype.str
