@@ -245,8 +245,9 @@ def _dtype(given: Any) -> np.dtype[Any]:
         size, *fields = given
         names, kinds, offsets = zip(*fields, strict=True)
         # NumPy checks that the fields are within the size.
-        layout = {"names": [_text(name) for name in names], "formats": [_dtype(kind) for kind in kinds]}
-        return np.dtype({**layout, "offsets": list(offsets), "itemsize": size})
+        layout: Any = {"names": [_text(name) for name in names], "formats": [_dtype(kind) for kind in kinds]}
+        layout |= {"offsets": list(offsets), "itemsize": size}
+        return np.dtype(layout)
     return _plain_dtype(_text(given))
 
 
