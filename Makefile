@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 DATA := $(POLYFOLD_DATA)
 
-.PHONY: demo test test-fast test-torch lint types unit test-browser bench reproduce docs readme pictures clean
+.PHONY: demo test test-fast test-torch test-bounds lint types unit test-browser bench reproduce docs readme pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m polyfold.demo --output polyfold-demo
@@ -29,6 +29,14 @@ test-torch: $(VENV)/.test
 	@$(BIN)/python -c "import torch" 2>/dev/null || \
 		{ echo "torch is not installed; run: $(BIN)/python -m pip install torch"; exit 2; }
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m torch
+
+# Compiled loops with bounds checks: an index outside an array raises instead of reading other memory. The cache is
+# separate, because numba does not tell functions with checks from those without.
+test-bounds: $(VENV)/.test
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(BIN)/python -m pytest -n 2 --dist worksteal -q \
+		tests/bootstrap tests/modular tests/ensembles/test_neighbors.py tests/ensembles/test_neighbor_graphs.py \
+		tests/estimators/test_bootstrap_borders.py tests/estimators/test_bootstrap_neighbors.py \
+		-m "not slow and not torch and not dask"
 
 # The explorer's page in chromium; where there is none and none can be installed, its tests are skipped and say so.
 test-browser: $(VENV)/.test

@@ -17,6 +17,7 @@ SIZES = {
         "CHECKED_CLUSTERINGS",
         "CHECKED_ROWS",
         "FARTHEST",
+        "ROUNDING",
     },
     "bootstrap/_layer_checkpoint.py": {"EVERY"},
     "bootstrap/_code_search.py": {"BYTE", "LOW"},
@@ -35,7 +36,6 @@ SIZES = {
     "bootstrap/_first_layer.py": {"BLOCK", "LONGEST_LIST"},
     "bootstrap/_inverted_index.py": {"TIE"},
     "bootstrap/_output.py": {"DENSE_ROWS", "OVERSAMPLING", "POWER_STEPS", "BLOCK", "CLUSTERINGS"},
-    "bootstrap/_sampling.py": {"SMALLEST"},
     "bootstrap/_shared_codes.py": {"BLOCK", "TILE_BYTES", "LANES", "BYTE_ROWS"},
     "clustering/_levels.py": {"LEVELS"},  # how many are listed; the tree can be cut anywhere
     "clustering/_tree.py": {"ROWS_PER_SMALL_CLUSTER", "STEPS"},

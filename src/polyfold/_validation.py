@@ -24,6 +24,8 @@ Result = TypeVar("Result")
 Estimator = TypeVar("Estimator")
 # Shapes of the arrays that metrics take, by their number of axes.
 _SHAPES = {1: "(n,)", 2: "(n, n_components)", 3: "(n_modules, n, n_components)"}
+# Squares of smaller doubles lose digits, and become zero from 1e-162 on.
+SMALLEST = 1e-150
 
 
 def check_count(name: str, value: object, *, minimum: int = 1, maximum: int | None = None, hint: str = "") -> int:
@@ -124,6 +126,8 @@ def check_rows(
         ensure_min_samples=minimum,
     )
     check_range(rows)
+    if reset:  # new rows may be nearer to zero than the training rows
+        check_not_tiny(rows)
     return _canonical(rows) if sp.issparse(rows) else rows
 
 
@@ -139,6 +143,22 @@ def check_range(X: Matrix, name: str = "X") -> None:
         raise ValueError(
             f"{name} must have magnitudes <= {limit:.0e} in {values.dtype}, so that squared distances stay finite, got "
             f"{largest:.0e}; remove outliers, or divide by a constant."
+        )
+
+
+def check_not_tiny(X: Matrix) -> None:
+    """Raise if squared differences of the entries would leave the range of doubles."""
+    values = X.data if sp.issparse(X) else X
+    if values.dtype == np.float64 and values.size:
+        check_largest(float(max(values.max(), -values.min())))
+
+
+def check_largest(largest: float) -> None:
+    """Raise if data of this magnitude, unless it is zero, have squares outside the range of doubles."""
+    if 0 < largest < SMALLEST:
+        raise ValueError(
+            f"X must have magnitudes >= {SMALLEST:.0e}, so that squared distances are not zero, got {largest:.0e}; "
+            "multiply by a constant."
         )
 
 
@@ -246,3 +266,12 @@ def _check_shape(name: str, X: NDArray, ndim: int | None, minimum: int) -> None:
     rows = X.shape[-2] if ndim == 3 else X.shape[0] if X.ndim else 0
     if rows < minimum or X.size == 0:
         raise ValueError(f"{name} must hold at least {minimum} point(s), got shape {X.shape}; pass more rows.")
+
+
+def check_indices(numbers: np.ndarray, count: int, *, minimum: int = 0) -> None:
+    """Raise if numbers of rows or columns would lead compiled loops outside their arrays."""
+    if numbers.size and not minimum <= int(numbers.min()) <= int(numbers.max()) < count:
+        raise IndexError(
+            f"numbers of rows or columns must be >= {minimum} and < {count}, got {numbers.min()} to {numbers.max()}; "
+            "the model is damaged, or the rows have another number of columns than the training rows."
+        )

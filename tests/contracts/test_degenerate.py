@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import polyfold as pf
 from tests.catalog import ENTRIES, entries
 from tests.contracts.answers import (
     answers,
@@ -159,3 +160,23 @@ def test_a_point_apart_is_seen():
     Z = fitted(next(e for e in ENTRIES if e.name == "KernelEmbedding-linear"), X).transform(X)
     assert np.abs(Z[:, 0]).argmax() == 7
     assert_close(np.ptp(Z[:, 0]), np.linalg.norm(X[7] - X.mean(axis=0)) * 36 / 35, 0.1)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+@pytest.mark.parametrize("scale", [1e-155, 1e-200, 5e-322])
+def test_scales_whose_squares_vanish_are_refused(entry, scale):
+    # Kernel matrices and distances of such rows are refused as well: they have as few digits.
+    with documented_warnings(), pytest.raises(ValueError, match="X must have magnitudes >= 1e-150, .* multiply by"):
+        fitted(entry, entry.given(sheet()) * scale)
+
+
+def test_streams_whose_squares_vanish_are_refused():
+    blocks = np.array_split(sheet() * 1e-160, 3)
+    with pytest.raises(ValueError, match="X must have magnitudes >= 1e-150"):
+        pf.ModularKernelPCA(2, 2, feature_map="nystroem", rank=5, random_state=0).fit(blocks)
+
+
+def test_new_rows_may_be_as_small_as_they_are():
+    X = sheet()
+    model = pf.KernelEmbedding(2, random_state=0).fit(X)
+    np.testing.assert_allclose(model.transform(X * 1e-200), model.transform(X * 0), atol=1e-12)

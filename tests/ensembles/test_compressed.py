@@ -51,8 +51,17 @@ def test_a_student_learns_clusters_by_labels_or_indicators(blobs, teacher, stude
     compressed = Compressed(teacher, student=student, random_state=0).fit(X)
     assert compressed.fidelity_ > 0.9
     assert set(compressed.predict(X)) <= set(compressed.classes_)
-    with pytest.raises(AttributeError, match="transform is for compressed transformers"):
+    # scikit-learn gives the reason as the cause.
+    with pytest.raises(AttributeError, match="no attribute 'transform'") as caught:
         compressed.transform(X)
+    assert "transform is for compressed transformers" in str(caught.value.__cause__)
+
+
+def test_only_what_a_student_can_do_is_there():
+    assert not hasattr(Compressed(KMeans()), "transform")
+    assert hasattr(Compressed(KMeans()), "predict")
+    assert hasattr(Compressed(PCA()), "transform")
+    assert not hasattr(Compressed(PCA()), "predict")
 
 
 def test_fitted_teachers_are_asked_and_not_fitted_again(blobs):

@@ -3,6 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
@@ -280,3 +281,12 @@ def test_modules_of_the_linear_kernel_do_not_depend_on_the_scale(power, blobs):
     codes = np.ldexp(scaled.transform(np.ldexp(blobs, power)), -power)
     np.testing.assert_allclose(codes, plain.transform(blobs), atol=1e-9)
     assert scaled.loss_gap_ == pytest.approx(plain.loss_gap_, abs=1e-9)
+
+
+def test_modules_follow_small_changes_of_the_data():
+    X = load_digits().data[:300]
+    rng = np.random.RandomState(0)
+    model = pf.ModularKernelPCA(5, 4, diversity=0.9, random_state=0)
+    before = model.fit_transform(X)
+    after = model.fit_transform(X + 1e-8 * X.std() * rng.standard_normal(X.shape))
+    assert np.abs(after - before).max() <= 1e-4 * np.abs(before).max()

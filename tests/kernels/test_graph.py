@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsTransformer
 
+import polyfold as pf
 from polyfold.exceptions import GraphWarning
 from polyfold.kernels import (
     KERNELS,
@@ -163,3 +164,12 @@ def test_kernels_on_points_refuse_distances(kernel):
 
 def test_every_graph_kernel_has_a_name():
     assert set(GRAPH) <= set(KERNELS.values())
+
+
+@pytest.mark.parametrize("kernel", ["laplacian_eigenmaps", "isomap", "lle"])
+@pytest.mark.parametrize("estimator", [pf.KernelEmbedding, pf.NonRedundantEmbedding])
+def test_warnings_about_graphs_are_at_the_line_of_the_caller(estimator, kernel):
+    X = np.random.RandomState(0).standard_normal((60, 2)) + np.repeat([[0.0], [1e3]], 30, axis=0)
+    with pytest.warns(GraphWarning) as caught:
+        estimator(2, kernel=kernel, random_state=0).fit(X)
+    assert {warning.filename for warning in caught} == {__file__}

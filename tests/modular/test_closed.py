@@ -198,3 +198,20 @@ def every_exchange(groups, M):
 
 def test_padding_sorts_and_fills():
     np.testing.assert_array_equal(pad([[2, 0], [1]], np.array([5.0, 4.0, 3.0]), 3), [[5, 3, 0], [4, 0, 0]])
+
+
+SEPARATED = {
+    "slow": 1 / np.arange(1, 401) ** 1.2,
+    "fast": np.exp(-np.arange(60) / 8),
+    "uniform": np.sort(np.random.RandomState(0).rand(400))[::-1],
+}
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (5, 8), (10, 10), (15, 3)])
+@pytest.mark.parametrize("spectrum", SEPARATED)
+@pytest.mark.parametrize("lam", [0.5, 0.9, 0.99, 1.0])
+def test_modules_follow_small_changes_of_the_spectrum(spectrum, shape, lam):
+    d = SEPARATED[spectrum]
+    moved = np.sort(d * (1 + 1e-8 * np.random.RandomState(1).standard_normal(d.size)))[::-1]
+    before, after = (solve_closed(values, *shape, lam, np.random.RandomState(0)).factors for values in (d, moved))
+    assert np.abs(after - before).max() <= 1e-4 * np.abs(before).max()

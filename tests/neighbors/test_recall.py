@@ -3,6 +3,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsTransformer
 
+import polyfold as pf
 from polyfold.exceptions import GraphWarning
 from polyfold.neighbors import _search as module
 from polyfold.neighbors import find_neighbors
@@ -61,3 +62,11 @@ def test_a_low_recall_is_reported_with_a_warning(X, monkeypatch):
 def test_exact_search_has_a_recall_of_one_and_given_graphs_have_none(X):
     assert find_neighbors(X, 5).recall == 1
     assert np.isnan(find_neighbors(X, 5, engine=KNeighborsTransformer(n_neighbors=5)).recall)
+
+
+@pytest.mark.parametrize("kind", ["duplicates", "ties"])
+def test_right_neighbours_of_networks_count_whatever_is_equally_near(kind):
+    rng = np.random.RandomState(0)
+    X = np.repeat(rng.standard_normal((200, 5)), 4, axis=0) if kind == "duplicates" else rng.randint(0, 3, (800, 6))
+    network = pf.MultilayerBootstrapNetwork(2, n_classes=5, n_clusterings=10, neighbors="graph", random_state=0)
+    assert network.fit(X.astype(np.float64)).neighbor_recall_ == 1.0

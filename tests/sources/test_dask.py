@@ -214,3 +214,11 @@ def test_a_dead_scheduler_is_an_error_and_not_a_silence(slow_rows):
             MODELS["modular"]().fit(slow_rows)
         with pytest.raises(ConnectionError, match="start again"):
             MODELS["modular"]().fit(slow_rows)
+
+
+def test_partitions_with_columns_in_another_order_are_refused():
+    frame = pd.DataFrame(np.random.RandomState(0).standard_normal((40, 3)), columns=list("abc"))
+    parts = [frame[:20], frame[20:][list("cba")]]
+    X = dd.from_map(lambda number: parts[number], [0, 1], meta=frame[:0], enforce_metadata=False)
+    with pytest.raises(ValueError, match="partitions of X must have its columns, a, b, c, .* got c, b, a"):
+        pf.ModularKernelPCA(2, 2, random_state=0).fit(X)

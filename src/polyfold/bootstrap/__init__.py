@@ -1,14 +1,17 @@
 """Multilayer bootstrap networks: sampling, first layer, layers of codes, output. Private."""
 
-from polyfold.bootstrap._code_search import CodeSearch, shared_centers
+from polyfold._validation import check_not_tiny
+from polyfold.bootstrap._candidate_search import CandidateSearch, GraphSearch
+from polyfold.bootstrap._code_search import CodeSearch, check_codes, shared_centers
+from polyfold.bootstrap._dense_search import DenseSearch
 from polyfold.bootstrap._encoder import Encoder, fit_encoder, fit_replicates
 from polyfold.bootstrap._first_layer import make_first_layer
+from polyfold.bootstrap._inverted_index import SparseSearch
 from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, ReplicateCheckpoints, stored_seed
 from polyfold.bootstrap._output import DENSE_ROWS, Output, fit_output, gather, largest_pairs, scatter
 from polyfold.bootstrap._sampling import (
     ClusteringSpec,
     check_layer,
-    check_not_tiny,
     check_settings,
     child_stream,
     decaying_sizes,
@@ -23,12 +26,17 @@ from polyfold.bootstrap._shared_codes import nearest_by_codes
 
 __all__ = [
     "DENSE_ROWS",
+    "CandidateSearch",
     "ClusteringSpec",
     "CodeSearch",
+    "DenseSearch",
     "Encoder",
+    "GraphSearch",
     "LayerCheckpoint",
     "Output",
     "ReplicateCheckpoints",
+    "SparseSearch",
+    "check_codes",
     "check_layer",
     "check_not_tiny",
     "check_settings",

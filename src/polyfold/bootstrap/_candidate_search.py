@@ -15,6 +15,7 @@ from numba import njit
 
 from polyfold._linalg import distinct_rows, unit_rows
 from polyfold._threads import threaded
+from polyfold._validation import check_indices
 from polyfold.bootstrap._dense_search import REASSOCIATE, DenseSearch, sum_kind
 from polyfold.bootstrap._layer_checkpoint import NEIGHBORS, LayerCheckpoint, Parts
 from polyfold.bootstrap._sampling import ClusteringSpec, child_stream
@@ -26,6 +27,8 @@ BLOCK, EXACT_ROWS = 4096, 2**16
 CHECKED_CLUSTERINGS, CHECKED_ROWS = 20, 100
 # Distance, in typical ones, to which rows are drawn that lie farther out.
 FARTHEST = 2.0**40
+# Relative rounding of squared distances.
+ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,8 @@ class CandidateSearch:
     def assign(self, rows: ListedRows, clusterings: slice = slice(None)) -> np.ndarray:
         """Nearest listed centre of every row: (v, n) int32; the nearest of all if none is listed."""
         points, X, masks = rows.rows, self.X, self._masks
+        check_indices(rows.lists, len(X), minimum=-1)
+        check_indices(np.array([points.shape[1] - 1]), X.shape[1], minimum=X.shape[1] - 1)
         cosine = self.find.exact.metric == "cosine"
         d, V, length = X.shape[1], len(self.specs), rows.lists.shape[1]
         kind = np.empty(0) if cosine else sum_kind(np.empty((0, d), dtype=np.result_type(X, points)))
@@ -178,7 +183,8 @@ class CandidateSearch:
         exact = DenseSearch(self.X, self.find.exact.metric, self.find.exact.bound, specs)
         wrong = exact.assign(self.X[sample]) != codes[np.ix_(which, sample)]
         unit = self.find.exact.metric == "cosine"
-        recall = list_recall(self.X, rows.lists, unit=unit, seeds=child_stream(seeds, "recall"))
+        distinct = self.find.duplicates[0]
+        recall = list_recall(self.X, rows.lists, distinct, unit=unit, seeds=child_stream(seeds, "recall"))
         return {"assignment_error": float(wrong.mean()), "neighbor_recall": recall}
 
     @cached_property
@@ -232,7 +238,8 @@ class GraphSearch:
         return rows
 
     def prepare(self, rows: np.ndarray, **_: Any) -> np.ndarray:
-        """Return the lists."""
+        """Return the lists, checked."""
+        check_indices(rows, len(self.X), minimum=-1)
         return rows
 
     def quality(self, codes: np.ndarray, **_: Any) -> dict[str, float]:
@@ -269,22 +276,31 @@ def check_graph(graph: Any, n_rows: int, n_columns: int) -> Any:
     return graph
 
 
-def list_recall(X: np.ndarray, lists: np.ndarray, *, unit: bool, seeds: np.random.SeedSequence) -> float:
-    """Fraction of the true nearest rows, in all features, found in the lists (n, m), on a sample of rows."""
+def list_recall(
+    X: np.ndarray, lists: np.ndarray, distinct: np.ndarray, *, unit: bool, seeds: np.random.SeedSequence
+) -> float:
+    """Fraction of the true nearest rows, in all features, found in the lists (n, m), on a sample of rows.
+
+    Only one row of every set of duplicates counts: the lists hold no other. A row counts as found if it is as near as
+    the last of as many true neighbours as the list has different rows.
+    """
     sample = np.random.default_rng(seeds).choice(len(X), min(len(X), CHECKED_ROWS), replace=False)
     points = unit_rows(X[sample]) if unit else X[sample].astype(np.float64)
     origin = np.median(points, axis=0)  # a row far out does not move it
     points -= origin
-    distances = np.empty((len(sample), len(X)))
-    for start in range(0, len(X), BLOCK):
-        block = slice(start, start + BLOCK)
-        rows = (unit_rows(X[block]) if unit else X[block].astype(np.float64)) - origin
-        distances[:, block] = np.einsum("ij,ij->i", rows, rows) - 2 * points @ rows.T
-    m = lists.shape[1]
-    # Duplicates stand for each other: what counts is the distance of the listed rows.
-    limits = np.partition(distances, m - 1, axis=1)[:, m - 1 : m]
-    found = np.take_along_axis(distances, np.maximum(lists[sample], 0), axis=1)
-    return float(np.mean((found <= limits) & (lists[sample] >= 0)))
+    distances = np.empty((len(sample), len(distinct)))
+    for start in range(0, len(distinct), BLOCK):
+        rows = X[distinct[start : start + BLOCK]]
+        rows = (unit_rows(rows) if unit else rows.astype(np.float64)) - origin
+        distances[:, start : start + BLOCK] = np.einsum("ij,ij->i", rows, rows) - 2 * points @ rows.T
+    right, total = 0, 0
+    for to_all, numbers in zip(distances, lists[sample], strict=True):
+        listed = np.unique(np.searchsorted(distinct, numbers[numbers >= 0]))
+        if len(listed):
+            # Equal distances differ by rounding.
+            limit = np.partition(to_all, len(listed) - 1)[len(listed) - 1] + ROUNDING * np.abs(to_all).max()
+            right, total = right + int((to_all[listed] <= limit).sum()), total + len(listed)
+    return right / total if total else 0.0
 
 
 def _sizes(table: np.ndarray) -> np.ndarray:

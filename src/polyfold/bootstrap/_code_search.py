@@ -42,6 +42,16 @@ def two_bytes(codes: np.ndarray) -> np.ndarray:
     return codes.astype(np.uint16) if codes.dtype == np.uint8 else codes
 
 
+def check_codes(codes: np.ndarray, n_clusterings: int, n_codes: int) -> None:
+    """Raise if (V, n) codes would lead compiled loops outside their arrays."""
+    largest = int(codes.max(initial=0))
+    if len(codes) != n_clusterings or largest >= n_codes:
+        raise ValueError(
+            f"codes must be those of {n_clusterings} clusterings with {n_codes} centres, got {len(codes)} clusterings "
+            f"and the code {largest}; the model is damaged."
+        )
+
+
 def shared_centers(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Count, for all pairs of columns of two code matrices, the rows in which they agree.
 
@@ -54,6 +64,7 @@ def shared_centers(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     -------
     (n, m) int32
     """
+    check_codes(left, len(right), 2**32)
     out = np.zeros((left.shape[1], right.shape[1]), dtype=np.int32)
     _count_pairs(np.ascontiguousarray(two_bytes(left).T), two_bytes(right), out)
     return out
@@ -84,6 +95,7 @@ class CodeSearch:
 
     def assign(self, rows: np.ndarray, clusterings: slice = slice(None)) -> np.ndarray:
         """Index of the centre with most agreements, the lowest one of several, of (n, V) codes: (v, n)."""
+        check_codes(rows.T, len(self.codes), self.n_codes)
         rows = np.ascontiguousarray(rows, dtype=np.uint8 if self.n_codes <= BYTE else two_bytes(self.codes).dtype)
         # Rolled codes belong to no training row, which the index would list.
         if self.n_codes <= BYTE or any(len(spec.rolled) for spec in self.specs):

@@ -23,6 +23,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from polyfold._linalg import row_norms_safe, unit_rows
 from polyfold._policy import CANDIDATE_DIRECTIONS
+from polyfold._validation import check_indices
 from polyfold.bootstrap._sampling import ClusteringSpec, sample_rows, stream_seed
 
 # With at most this many features all of them enter the bound; with more, this many directions.
@@ -243,6 +244,8 @@ def _nearest_few(X: np.ndarray, point: np.ndarray, specs: list[ClusteringSpec]) 
 
 def take(X: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Copy the rows and columns asked for: (n, d)."""
+    for numbers, count in ((rows, len(X)), (columns, X.shape[1])):
+        check_indices(numbers, count)
     out = np.empty((len(rows), len(columns)), dtype=X.dtype)
     _take(X, np.asarray(rows, dtype=np.int64), columns, out)
     return out
@@ -291,7 +294,7 @@ def _verify_bounds(points, centers, bounds, squares, unit, slack, kind, linear, 
             first = chunk if low < lowest else first
             lowest = low if low < lowest else lowest
         first *= CHUNK
-        while bounds[i, first] > lowest:
+        while first < k - 1 and bounds[i, first] > lowest:
             first += 1
         best, winner, limit = number(0), -1, lowest
         for chunk in range(-1, n_chunks):

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+from polyfold._validation import check_indices
 from polyfold.bootstrap._sampling import ClusteringSpec
 
 # Scores closer than this, relative to the larger one, count as equal: parallel rows differ only by rounding.
@@ -52,6 +53,7 @@ class SparseSearch:
 
 def take_sparse(X: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
     """Rows and columns of a CSR matrix; the columns are renumbered in the order given."""
+    check_indices(rows, X.shape[0])
     position = np.full(X.shape[1], -1, dtype=np.int32)
     position[columns] = np.arange(len(columns), dtype=np.int32)
     indptr = np.zeros(len(rows) + 1, dtype=np.int64)
@@ -139,6 +141,6 @@ def _best_scores(data, indices, indptr, weights, owners, starts, bias, out):
                 scores[owners[f]] += x * weights[f]
         best = _largest(scores)
         limit, winner = best - TIE * abs(best), 0
-        while scores[winner] < limit:
+        while winner < len(scores) - 1 and scores[winner] < limit:
             winner += 1
         out[i] = winner

@@ -16,7 +16,7 @@ import scipy.linalg
 from numba import njit
 
 from polyfold._threads import threaded
-from polyfold.bootstrap._code_search import shared_centers, two_bytes
+from polyfold.bootstrap._code_search import check_codes, shared_centers, two_bytes
 
 DENSE_ROWS = 1500
 OVERSAMPLING = 10
@@ -79,6 +79,7 @@ def fit_output(codes: np.ndarray, n_centers: int, n_components: int, *, seed: in
 
 def gather(codes: np.ndarray, rows: np.ndarray, n_centers: int, n_jobs: int = 1) -> np.ndarray:
     """Sum, for every point, the rows that its codes point at: one-of-k times (V·k, p), (n, p)."""
+    check_codes(codes, len(rows) // n_centers, n_centers)
     codes, out = two_bytes(codes), np.zeros((codes.shape[1], rows.shape[1]))
 
     def fill(start: int) -> None:

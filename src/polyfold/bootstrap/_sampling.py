@@ -17,8 +17,6 @@ from polyfold._linalg import n_distinct
 from polyfold._policy import CENTERS_PER_CLASS
 from polyfold._validation import check_choice, check_count, check_real
 
-# Below this, squares of doubles lose digits and then everything.
-SMALLEST = 1e-150
 # Every part of a fit draws from a stream of its own, named here.
 STREAMS = (
     "sampling",
@@ -143,18 +141,6 @@ def level_of(layer: Any, count: int) -> int:
     if isinstance(layer, bool) or not isinstance(layer, Integral) or not -count <= int(layer) < count:
         raise ValueError(f"layer must be an integer >= {-count} and < {count}, got {layer!r}.")
     return int(layer) % count
-
-
-def check_not_tiny(values: np.ndarray) -> None:
-    """Raise if squared differences of the entries would leave the range of doubles."""
-    if values.dtype != np.float64 or values.size == 0:
-        return
-    largest = float(max(values.max(), -values.min()))
-    if 0 < largest < SMALLEST:
-        raise ValueError(
-            f"X must have magnitudes >= {SMALLEST:.0e}, so that squared distances are not zero, got {largest:.0e}; "
-            "multiply by a constant."
-        )
 
 
 def layer_sizes(given: Any, rows: Any) -> list[int]:

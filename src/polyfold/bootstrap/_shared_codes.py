@@ -17,7 +17,7 @@ from numba import njit
 
 from polyfold._policy import EXACT_PAIRS, N_NEIGHBORS
 from polyfold._threads import threaded
-from polyfold.bootstrap._code_search import BYTE
+from polyfold.bootstrap._code_search import BYTE, check_codes
 
 # Rows that a thread takes at a time, bytes of a table of scores, and training rows compared at a time.
 BLOCK, TILE_BYTES, LANES = 1024, 2**20, 256
@@ -107,6 +107,9 @@ def nearest_by_codes(
     O(q n V / k) by the index and O(q n V) vectorised for codes of one byte; O(n V) memory and 1 MB per thread.
     """
     n_clusterings, (n, q) = [len(codes) for codes in training], (training[0].shape[1], points[0].shape[1])
+    for codes, known, size in zip(points, training, sizes, strict=True):
+        check_codes(codes, len(known), size)
+        check_codes(known, len(known), size)
     ranking = Ranking.of(n_clusterings, layers)
     if exact is None:
         exact = n * q <= EXACT_PAIRS

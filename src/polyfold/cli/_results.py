@@ -230,7 +230,7 @@ def model_info(path: str) -> dict[str, Any]:
 
 def installation_info() -> dict[str, Any]:
     """Return versions, extras and the classes that can be fitted."""
-    packages = ("numpy", "scipy", "scikit-learn", "numba", "skops")
+    packages = ("numpy", "scipy", "scikit-learn", "numba")
     return {
         "polyfold": polyfold.__version__,
         **{name: _version(name) for name in packages},

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import library_threads
 from polyfold._typing import FloatArray, Matrix, RandomState, Table
-from polyfold._validation import check_real, check_rows, draw_seed, keeps_state_on_failure
+from polyfold._validation import check_real, check_rows, draw_seed, keeps_state_on_failure, outside
 from polyfold.ensembles._student import DropoutNetwork
 from polyfold.exceptions import DegenerateDataWarning
 
@@ -36,6 +36,12 @@ def _compresses_clusters(self: "Compressed") -> bool:
     if is_clusterer(self.estimator):
         return True
     raise AttributeError(f"predict is for compressed clusterers, got {self.estimator!r}; use transform.")
+
+
+def _compresses_coordinates(self: "Compressed") -> bool:
+    if not is_clusterer(self.estimator):
+        return True
+    raise AttributeError(f"transform is for compressed transformers, got {self.estimator!r}; use predict.")
 
 
 class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
@@ -142,8 +148,6 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
     def transform(self, X: Table) -> FloatArray:
         """Coordinates of points as the student sees them, (n_samples, n_components)."""
         check_is_fitted(self)
-        if is_clusterer(self.estimator):
-            raise AttributeError(f"transform is for compressed transformers, got {self.estimator!r}; use predict.")
         X = self._validate(X, reset=False)
         return self._coordinates(X).astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
 
@@ -241,7 +245,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         warnings.warn(
             "the teacher says the same about all held-out rows, so fidelity_ is NaN; hold out more rows.",
             DegenerateDataWarning,
-            stacklevel=4,
+            stacklevel=outside(),
         )
         return float("nan")
 
@@ -254,6 +258,10 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
         return tags
+
+
+# Here, because scikit-learn wraps `transform` when the class is made, and would hide the condition.
+Compressed.transform = available_if(_compresses_coordinates)(Compressed.transform)  # type: ignore[method-assign]
 
 
 def _input_scales(X: Matrix) -> tuple[Any, Any]:

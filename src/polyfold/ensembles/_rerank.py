@@ -5,6 +5,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from polyfold._threads import in_blocks, threaded
+from polyfold._validation import check_indices
 
 _FAST = {"reassoc", "contract", "nsz"}
 # Queries per block; one thread computes one block.
@@ -37,6 +38,7 @@ def rerank(
         -1 if a query has fewer than k different candidates.
     """
     Q, Z, exclude = _contiguous(Q, Z, exclude)
+    check_indices(modules, Z.shape[1])
     distances, indices = np.full((len(Q), k), np.inf), np.full((len(Q), k), -1, dtype=np.int64)
 
     def fill(part: slice) -> None:
@@ -49,6 +51,8 @@ def rerank(
 def paired(Q: NDArray, Z: NDArray, modules: NDArray, queries: NDArray, rows: NDArray) -> NDArray:
     """Return squared distances between queries and rows, summed over the given modules: (pairs,)."""
     Q, Z, _ = _contiguous(Q, Z, None)
+    for numbers, count in ((modules, Z.shape[1]), (queries, len(Q)), (rows, len(Z))):
+        check_indices(numbers, count, minimum=-count)
     out = np.empty(len(rows))
     in_blocks(lambda part: _pair_up(Q, Z, modules, queries[part], rows[part], out[part]), len(rows), 64 * _BLOCK)
     return out
@@ -72,6 +76,8 @@ def within(Q: NDArray, Z: NDArray, radius: float, exclude: NDArray | None = None
 
 
 def _contiguous(Q: NDArray, Z: NDArray, exclude: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
+    if Q.shape[1:] != Z.shape[1:]:
+        raise ValueError(f"queries must have modules of shape {Z.shape[1:]}, got {Q.shape[1:]}; the model is damaged.")
     exclude = np.full(len(Q), -1) if exclude is None else exclude
     return np.ascontiguousarray(Q), np.ascontiguousarray(Z), exclude
 

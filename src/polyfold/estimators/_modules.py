@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from polyfold._threads import using_threads
 from polyfold._typing import FloatArray, Rows
-from polyfold._validation import check_choice, check_count, check_real
+from polyfold._validation import check_choice, check_count, check_real, outside
 from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
 from polyfold.modular import DATA_SOLVERS, SOLVERS, ModularFit, score_solution
 from polyfold.sources import by_blocks, is_stream
@@ -156,7 +156,7 @@ class RemixMixin:
                 f"solver={self.solver!r} stopped after max_iter={self.max_iter} epochs with relative gap "
                 f"{fit.gap:.3g} to the lower bound and tol={self.tol:g}; raise max_iter, or use solver='closed'.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=outside(),
             )
 
     def _check_diversity(self) -> None:

@@ -14,7 +14,7 @@ from polyfold._linalg import as_dense
 from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import using_threads
 from polyfold._typing import Matrix, RandomState, Rows
-from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure
+from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure, outside
 from polyfold.estimators._landmarks import landmark_error, rows_to_fit
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import FeatureMap, KernelLike, as_kernel, takes_precomputed
@@ -190,7 +190,7 @@ def warn_of_empty_columns(n_components: int, n_directions: int) -> None:
             f"n_components={n_components} is more than the {n_directions} directions that were found; the columns "
             "beyond them are zero. Lower n_components, or check the data for constant or repeated rows.",
             DegenerateDataWarning,
-            stacklevel=4,
+            stacklevel=outside(),
         )
 
 

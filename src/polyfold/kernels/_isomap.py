@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from polyfold._linalg import eigh_descending
 from polyfold._typing import Matrix, Neighbors, SparseMatrix
-from polyfold._validation import check_choice, check_count
+from polyfold._validation import check_choice, check_count, outside
 from polyfold.exceptions import GraphWarning
 from polyfold.kernels._base import GraphKernel
 from polyfold.kernels._geodesics import geodesics_in_dense_parts, joined
@@ -125,7 +125,7 @@ class Isomap(GraphKernel):
             f"the neighbour graph of Isomap has {count} components; they are joined by their shortest edges. "
             "Raise n_neighbors for a connected graph.",
             GraphWarning,
-            stacklevel=3,
+            stacklevel=outside(),
         )
         return joined(graph, labels, X)
 

@@ -29,6 +29,7 @@ from scipy.sparse.linalg import eigsh
 
 from polyfold._linalg import as_dense
 from polyfold._typing import Matrix, SparseMatrix
+from polyfold._validation import outside
 from polyfold.exceptions import GraphWarning
 from polyfold.neighbors import Neighborhoods, Search, distinct_rows, fewest_neighbors, find_neighbors, is_graph
 
@@ -313,7 +314,7 @@ def component_labels(graph: SparseMatrix, *, what: str) -> NDArray:
             f"the neighbour graph of {what} has {count} components (sizes {shown}); coordinates are found within "
             "components and have mean zero in each. Raise n_neighbors for a connected graph.",
             GraphWarning,
-            stacklevel=4,
+            stacklevel=outside(),
         )
     return labels.astype(np.intp)
 

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from polyfold._threads import n_threads
 from polyfold._typing import Matrix, RandomState
-from polyfold._validation import check_range, draw_seed, own_rows, sum_duplicates
+from polyfold._validation import check_not_tiny, check_range, draw_seed, own_rows, sum_duplicates
 from polyfold.bootstrap import (
     Encoder,
-    check_not_tiny,
     check_settings,
     fit_encoder,
     layer_sizes,
@@ -160,5 +159,5 @@ def _usable(X: Matrix) -> Matrix:
         X = np.asarray(X)
         X = np.ascontiguousarray(X if X.dtype in (np.uint8, np.float32, np.float64) else X.astype(np.float64))
     check_range(X)
-    check_not_tiny(np.asarray(X.data) if sp.issparse(X) else X)
+    check_not_tiny(X)
     return X

@@ -8,6 +8,9 @@ docs/theory/modular-closed-form.md, section 3.
 import numpy as np
 from numpy.typing import NDArray
 
+# Digits of the numbers of copies whose frame is the start, and how well that frame must fit.
+DIGITS, ROUGH = 3, 1e-6
+
 
 def unit_frames(n: NDArray, rng: np.random.RandomState) -> NDArray:
     """Rows u of unit length with Σ u u' = diag(n_g), for every group g at once.
@@ -69,11 +72,29 @@ def frame_may_exist(n: NDArray, M: int, h: int) -> bool:
     return bool(spans.all()) and all(kernels) and all(meets)
 
 
-def projection_frame(
-    n: NDArray, M: int, h: int, rng: np.random.RandomState, *, tol: float = 1e-10, max_iter: int = 40
-) -> NDArray | None:
-    """Orthonormal rows U of shape (M, h, p) with Σ_m U_m'U_m = diag(n), or None where none was found."""
-    U = _balanced_start(n, M, h, rng)
+def projection_frame(n: NDArray, M: int, h: int, rng: np.random.RandomState) -> NDArray | None:
+    """Orthonormal rows U of shape (M, h, p) with Σ_m U_m'U_m = diag(n), or None where none was found.
+
+    There are infinitely many frames, and a long way from a random start leads to another one after the smallest change
+    of n. The frame of a rounded n is therefore the start: the way from there is short, and follows n continuously.
+    """
+    nearby = _rounded_copies(n, M)
+    U = _gauss_newton(_balanced_start(nearby, M, h, rng), nearby, tol=ROUGH)
+    if U is not None:
+        U = _gauss_newton(_orthonormal_rows(U * np.sqrt(n / nearby)), n)
+    return U
+
+
+def _rounded_copies(n: NDArray, M: int) -> NDArray:
+    """Numbers of copies with few digits and the same sum, between 0 and M."""
+    unit = 10.0 ** (np.floor(np.log10(n)) - (DIGITS - 1))
+    rounded = np.clip(np.round(n / unit) * unit, 0.5 * n, M - 0.5 * (M - n))
+    room = rounded * (M - rounded)
+    return rounded + (round(n.sum()) - rounded.sum()) * room / room.sum()
+
+
+def _gauss_newton(U: NDArray, n: NDArray, *, tol: float = 1e-10, max_iter: int = 40) -> NDArray | None:
+    """Move projections until their sum is diag(n); None if they do not get there."""
     R = _residual(U, n)
     error, damping = np.abs(R).max(), 0.0
     for _ in range(max_iter):

@@ -1,7 +1,9 @@
-"""A model file: one line that says what it is, one that says who wrote it, the content, and the digest of all.
+"""A model file: a line with its kind, a line of JSON about its writer, the content, and the SHA-256 of all of it.
 
 Every later format keeps the first line, a second one with the key "format", and SHA-256 as the last 32 bytes, so that
-a file of any version can be told from a damaged one.
+a file of any version can be distinguished from a damaged one.
+
+The content is the length of the table in eight bytes, the table, and the bytes of the arrays.
 """
 
 import hashlib
@@ -14,27 +16,34 @@ from typing import Any, NoReturn
 from polyfold.exceptions import ModelFileError
 
 MAGIC = b"polyfold model\n"
-FORMAT = 1
+FORMAT = 2
 DIGEST = hashlib.sha256().digest_size
-# The head is a line of a few hundred bytes; what is longer is no head.
+# The head is a line of a few hundred bytes.
 LONGEST_HEAD = 100_000
-# Up to here a content is mostly names and brackets, and worth compressing; beyond, arrays, which are not.
-SMALL = 2**23
+# Contents up to this size are compressed: most of them are names and brackets. Larger ones are mostly arrays.
+SMALL = 2**22
+# Bytes of the length of the table. A table takes up to 25 times its length in memory, so large ones need large arrays.
+LENGTH, LONGEST_TABLE, ARRAYS_PER_TABLE = 8, 2**25, 16
 
 
-def pack(content: bytes | memoryview, about: dict[str, Any]) -> list[bytes | memoryview]:
-    """Put a content and what is said about it into the bytes of a file, in parts."""
-    small = len(content) <= SMALL
+def pack(table: bytes, arrays: list[bytes | memoryview], about: dict[str, Any]) -> list[bytes | memoryview]:
+    """Return the bytes of a file, in parts."""
+    content = [len(table).to_bytes(LENGTH, "little"), table, *arrays]
+    size = sum(len(part) for part in content)
+    if len(table) > _longest_table(size):
+        raise TypeError(f"the model has {len(table)} bytes of names and numbers outside arrays")
+    if small := size <= SMALL:
+        content = [zlib.compress(b"".join(content))]
     head = {"format": FORMAT, "polyfold": version("polyfold"), "compressed": small, **about}
-    opening = MAGIC + json.dumps(head).encode() + b"\n"
-    stored = zlib.compress(content) if small else content
-    state = hashlib.sha256(opening)
-    state.update(stored)
-    return [opening, stored, state.digest()]
+    parts = [MAGIC + json.dumps(head).encode() + b"\n", *content]
+    state = hashlib.sha256()
+    for part in parts:
+        state.update(part)
+    return [*parts, state.digest()]
 
 
-def unpack(body: bytes, name: str) -> tuple[dict[str, Any], bytes]:
-    """Return what is said about a content, and the content, of a file that is whole and not newer than we are."""
+def unpack(body: bytes, name: str) -> tuple[dict[str, Any], memoryview, memoryview]:
+    """Return the head, the table and the arrays of a file that is complete and not newer than this version."""
     if not body.startswith(MAGIC):
         raise ModelFileError(f"{name} must be a file written by polyfold.save, got {_guess(body)}.")
     if hashlib.sha256(memoryview(body)[:-DIGEST]).digest() != body[-DIGEST:]:
@@ -43,21 +52,41 @@ def unpack(body: bytes, name: str) -> tuple[dict[str, Any], bytes]:
             "altered; copy it again, or save the model again."
         )
     end = body.find(b"\n", len(MAGIC), len(MAGIC) + LONGEST_HEAD)
+    head = _head(body[len(MAGIC) : end], name)
+    content = memoryview(body)[end + 1 : -DIGEST]
+    if head.get("compressed"):
+        content = memoryview(_inflated(content, name))
+    length = int.from_bytes(content[:LENGTH], "little")
+    if length > min(len(content) - LENGTH, _longest_table(len(content))):
+        raise ModelFileError(
+            f"{name} must hold what polyfold.save wrote, got a table of {length} bytes in a content of {len(content)}."
+        )
+    return head, content[LENGTH : LENGTH + length], content[LENGTH + length :]
+
+
+def _head(line: bytes, name: str) -> dict[str, Any]:
     try:
-        head = json.loads(body[len(MAGIC) : end], parse_constant=_no_number, parse_float=_no_number)
-        known = int(head["format"]) <= FORMAT and _minor(head["polyfold"]) <= _minor(version("polyfold"))
+        head = json.loads(line, parse_constant=_no_number, parse_float=_no_number)
+        number, writer = int(head["format"]), _minor(head["polyfold"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError(f"{name} must say who wrote it, got a head that cannot be read ({error}).") from error
-    if not known:
+    if number > FORMAT or writer > _minor(version("polyfold")):
         raise ModelFileError(
             f"{name} must be of polyfold {version('polyfold')} or older, got one of polyfold {head['polyfold']} "
-            f"(format {head['format']}); install polyfold {head['polyfold']} or newer."
+            f"(format {number}); install polyfold {head['polyfold']} or newer."
         )
-    stored = body[end + 1 : -DIGEST]
-    return head, _inflated(stored, name) if head.get("compressed") else stored
+    if number < FORMAT:
+        raise ModelFileError(
+            f"{name} must have format {FORMAT}, got format {number} of a development version; fit and save again."
+        )
+    return head
 
 
-def _inflated(stored: bytes, name: str) -> bytes:
+def _longest_table(size: int) -> int:
+    return LONGEST_TABLE + size // ARRAYS_PER_TABLE
+
+
+def _inflated(stored: memoryview, name: str) -> bytes:
     """Undo the compression of a small content, and of nothing that would not stay small."""
     stream = zlib.decompressobj()
     try:
@@ -72,7 +101,7 @@ def _inflated(stored: bytes, name: str) -> bytes:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number that polyfold.save writes")
+    raise ValueError(f"{text} is not a number that polyfold.save writes")
 
 
 def _minor(text: str) -> tuple[int, int]:

@@ -1,10 +1,8 @@
 """Save a model in a file, and load it in another process: data only, checked before anything is made of it."""
 
-import io
 import os
 import platform
 import warnings
-import zipfile
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -16,8 +14,9 @@ from sklearn.exceptions import InconsistentVersionWarning
 from polyfold._files import write_file
 from polyfold.exceptions import MissingExtraError, ModelFileError
 from polyfold.saving._container import pack, unpack
-from polyfold.saving._skops import skops_io
-from polyfold.saving._trust import unreachable, untrusted
+from polyfold.saving._reading import build, names_in
+from polyfold.saving._trust import untrusted
+from polyfold.saving._writing import CALL, UnreachableError, Writer
 
 
 def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
@@ -50,29 +49,30 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     >>> bool((same.transform(X) == model.transform(X)).all())
     True
     """
-    skops = skops_io()
     if not hasattr(model, "get_params") or isinstance(model, type):
         raise TypeError(f"model must be an estimator, got {model!r}; pass a model such as polyfold.ModularKernelPCA().")
-    buffer = io.BytesIO()
+    writer = Writer()
     try:
-        skops.dump(model, buffer)
-    except (skops.exceptions.UnsupportedTypeException, TypeError, AttributeError) as error:
+        writer.add(model)
+        parts = pack(writer.table(), writer.arrays, {"class": type(model).__name__, "written with": _versions()})
+    except UnreachableError as error:
+        raise TypeError(
+            f"model must use functions and classes that another process can import, got {error}; define them at the "
+            "top of a module."
+        ) from error
+    except (TypeError, AttributeError, ValueError, RecursionError) as error:
         raise TypeError(
             f"model must hold arrays, parameters and estimators only, got a part of {type(model).__name__} that is "
             f"none ({error}); replace it, or use joblib.dump, whose files only you should load."
         ) from error
-    if lost := unreachable(skops.get_untrusted_types(data=buffer.getvalue())):
-        raise TypeError(
-            f"model must use functions and classes that another process can import, got {', '.join(lost)}; define them "
-            "at the top of a module."
-        )
-    write_file(path, pack(buffer.getbuffer(), {"class": type(model).__name__, "written with": _versions()}))
+    write_file(path, parts)
 
 
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     """Read a model that :func:`polyfold.save` wrote.
 
-    Nothing in the file is executed: it names types, and only those of polyfold, scikit-learn, numpy and scipy are made.
+    Nothing in the file is executed. It names types, and only those of polyfold, scikit-learn, NumPy and SciPy are
+    created. Time and memory are bounded by the size of the file, and indices are checked before they are used.
 
     Parameters
     ----------
@@ -95,10 +95,10 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     --------
     save : With an example.
     """
-    head, content = unpack(_read(path), str(path))
+    head, table, arrays = unpack(_read(path), str(path))
     names = list(trusted) if not isinstance(trusted, str) else [trusted]
     try:
-        return _rebuild(content, names, path)
+        return _rebuild(table, arrays, names, path)
     except (ModelFileError, MissingExtraError):
         raise
     # Types of other versions may lack anything; whatever they raise, the reader needs to know which versions these are.
@@ -130,11 +130,9 @@ def _read(path: str | os.PathLike[str]) -> bytes:
     return Path(path).read_bytes()
 
 
-def _rebuild(content: bytes, trusted: list[str], path: str | os.PathLike[str]) -> Any:
-    skops = skops_io()
-    _check_archive(content, path)
-    named = skops.get_untrusted_types(data=content)
-    if strange := untrusted(set(named) - set(trusted)):
+def _rebuild(table: memoryview, arrays: memoryview, trusted: list[str], path: str | os.PathLike[str]) -> Any:
+    unknown = untrusted(name for name in names_in(table) if name.removesuffix(CALL) not in trusted)
+    if strange := [name.removesuffix(CALL) for name in unknown]:
         raise ModelFileError(
             f"{path} must name types of polyfold and scikit-learn only, got {', '.join(strange)}; if you know who "
             f"wrote the file and what they do, pass trusted={strange!r}."
@@ -142,18 +140,12 @@ def _rebuild(content: bytes, trusted: list[str], path: str | os.PathLike[str]) -
     with warnings.catch_warnings():
         # The versions are in the head, and older ones are meant to load.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
-        return skops.loads(content, trusted=named)
-
-
-def _check_archive(content: bytes, path: str | os.PathLike[str]) -> None:
-    """Refuse what would unpack to more than is there."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
-            raise ModelFileError(
-                f"{path} must hold arrays as they are, got compressed ones, which polyfold never writes."
-            )
+        model = build(table, arrays)
+    if not hasattr(model, "get_params") or isinstance(model, type):
+        raise ValueError(f"the file holds a {type(model).__name__} instead of a model")
+    return model
 
 
 def _versions() -> dict[str, str]:
-    packages = ("numpy", "scipy", "scikit-learn", "skops")
+    packages = ("numpy", "scipy", "scikit-learn")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}

@@ -1,14 +1,19 @@
-"""Which types a model file may name.
+"""Which types and functions a model file may name.
 
-skops makes objects of the types that a file names, and may call those types with arguments from the file. A type is
-ours to trust if it is a class defined in a layer of algorithms, whose constructors only compute: none opens a file,
-starts a program or imports by a name from its arguments (`tests/saving/test_trust.py` reads them).
+Loading creates objects of the types that a file names and sets their state from the file. Allowed by default are:
+
+- classes in polyfold's layers of algorithms, whose constructors only compute (`tests/saving/test_trust.py` reads them)
+- estimators of scikit-learn, except those whose compiled code follows indices from the file without checks
+- a fixed list of other types, and the universal functions of NumPy and SciPy
 """
 
 import importlib
 import inspect
-import sys
 from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
 
 LAYERS = (
     *("neighbors", "bootstrap", "kernels", "spectra", "modular", "nonredundant", "clustering", "training"),
@@ -16,43 +21,56 @@ LAYERS = (
 )
 # Modules with classes whose constructors look into folders.
 EXCLUDED = ("_checkpoint", "_layer_checkpoint")
-# What fitted models of ours hold of scikit-learn and scipy that skops does not trust by itself: trees and metrics of
-# neighbours, sparse arrays, optimizers of its networks. A bound method is named by its class and its own name.
+# Packages of scikit-learn whose import does more than define estimators.
+SKIPPED = ("tests", "conftest", "externals", "datasets", "experimental")
+# libsvm follows indices wherever they point. So do decision trees, which are not estimators and not allowed either.
+UNCHECKED = frozenset(f"sklearn.svm._classes.{name}" for name in ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"))
 OTHERS = frozenset(
-    {f"scipy.sparse._{kind}.{kind}_{form}" for kind in ("csr", "csc", "coo") for form in ("array", "matrix")}
-    | {f"sklearn.neighbors._{tree}.{name}" for tree, name in (("kd_tree", "KDTree"), ("ball_tree", "BallTree"))}
+    {f"sklearn.neural_network._stochastic_optimizers.{name}Optimizer" for name in ("Adam", "SGD")}
+    | {f"builtins.{name}" for name in ("int", "float", "str", "bool")}
     | {
-        f"sklearn.metrics._dist_metrics.{name}Distance{bits}"
-        for name in ("Euclidean", "Manhattan", "Minkowski", "Chebyshev")
-        for bits in ("", "64", "32")
+        "collections.OrderedDict",
+        "sklearn.utils._bunch.Bunch",
+        "sklearn.compose._column_transformer._RemainderColsList",
     }
-    | {f"sklearn.neural_network._stochastic_optimizers.{name}Optimizer" for name in ("Adam", "SGD")}
-    | {"polyfold.spectra._spectrum.Spectrum.coordinates", "numpy.dtype"}
 )
+# Classes that are called with arguments from the file; their names carry the mark of a call.
+CALLED = frozenset(f"sklearn.linear_model._sgd_fast.{name}()" for name in ("Hinge", "SquaredHinge", "ModifiedHuber"))
+# Bound methods, named by class and method.
+METHODS = frozenset({"polyfold.spectra._spectrum.Spectrum.coordinates"})
 
 
 def untrusted(names: Iterable[str]) -> list[str]:
-    """Return the names that are neither ours nor known; nothing outside polyfold is imported to find out."""
-    return sorted(name for name in names if name not in OTHERS and not _is_ours(name))
+    """Return the names that are not allowed by default; nothing outside polyfold and scikit-learn is imported."""
+    return sorted(name for name in names if name not in OTHERS | METHODS | CALLED and not _is_allowed(name))
 
 
-def unreachable(names: Iterable[str]) -> list[str]:
-    """Return the names that no other process could import, such as those of lambdas."""
-    return sorted(name for name in names if not _is_reachable(name))
-
-
-def _is_reachable(name: str) -> bool:
+def named(name: str) -> Any:
+    """Import what a name stands for."""
     module, _, attribute = name.rpartition(".")
-    return name in OTHERS or (module != "__main__" and hasattr(sys.modules.get(module), attribute))
+    return getattr(importlib.import_module(module), attribute)
 
 
-def _is_ours(name: str) -> bool:
-    module, _, attribute = name.rpartition(".")
-    parts = module.split(".")
-    if parts[0] != "polyfold" or len(parts) < 2 or parts[1] not in LAYERS or set(name.split(".")) & set(EXCLUDED):
-        return False
+def _is_allowed(name: str) -> bool:
+    package, *layers = name.split(".")[:-1] or [""]
+    if package == "polyfold":
+        return bool(layers) and layers[0] in LAYERS and not set(layers) & set(EXCLUDED) and _is_class(name, object)
+    if package == "sklearn":
+        return not set(layers) & set(SKIPPED) and name not in UNCHECKED and _is_class(name, BaseEstimator)
+    if name.startswith("scipy.special."):
+        return name.count(".") == 2 and isinstance(_found(name), np.ufunc)
+    found = getattr(np, name.rpartition(".")[2], None) if package == "numpy" and not layers else None
+    return isinstance(found, np.ufunc) or (inspect.isclass(found) and issubclass(found, np.generic))
+
+
+def _is_class(name: str, parent: type) -> bool:
+    """Whether a name stands for a class of this kind that is defined where the name says."""
+    found = _found(name)
+    return inspect.isclass(found) and issubclass(found, parent) and found.__module__ == name.rpartition(".")[0]
+
+
+def _found(name: str) -> Any:
     try:
-        found = getattr(importlib.import_module(module), attribute, None)
-    except ModuleNotFoundError:
-        return False
-    return inspect.isclass(found) and found.__module__ == module
+        return named(name)
+    except (ModuleNotFoundError, AttributeError):
+        return None

@@ -42,7 +42,7 @@ class DaskSource(Source):
         if self._is_frame:
             X = _numbers(X, columns)
             self.names = tuple(X.columns) if all(isinstance(name, str) for name in X.columns) else None
-            X = X.to_dask_array()
+            X = X.map_partitions(_in_order, tuple(X.columns), meta=X._meta).to_dask_array()
         elif columns is not None or not isinstance(X, self._array.Array):
             raise ValueError(f"X must be a Dask array, or a Dask data frame with columns, got {type(X).__name__}.")
         check_matrix(X)
@@ -169,6 +169,16 @@ def _numbers(frame: Any, columns: Iterable[str] | None) -> Any:
             )
     plain = all(isinstance(dtype, np.dtype) and dtype.kind != "b" for dtype in frame.dtypes)
     return frame if plain else frame.astype(np.float64)  # of kinds of pandas and pyarrow numpy would make objects
+
+
+def _in_order(part: Any, names: tuple[Any, ...]) -> Any:
+    """Return a partition, or raise if its columns are not those of the data frame."""
+    if tuple(part.columns) != names:
+        raise ValueError(
+            f"partitions of X must have its columns, {', '.join(map(str, names[:8]))}, in the same order, got "
+            f"{', '.join(map(str, part.columns[:8]))}."
+        )
+    return part
 
 
 def _reduce_chunk(shared: tuple[Any, Any, Any], start: int, chunk: Matrix, rows: int) -> Any:

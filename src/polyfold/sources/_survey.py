@@ -10,6 +10,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from polyfold._typing import Matrix, SparseMatrix
+from polyfold._validation import SMALLEST, check_largest
 from polyfold.sources._opening import trusted
 from polyfold.sources._source import Source, stack_rows
 
@@ -53,7 +54,10 @@ def survey(X: Matrix | Source | Survey, keep: NDArray | None = None) -> Survey:
     source: Source = trusted(X)
     rows = max(64, BLOCK_BYTES // (8 * max(1, source.n_features)))
     wanted = np.empty(0, dtype=np.int64) if keep is None else keep
-    return source.reduce(partial(_survey_block, wanted), _merge, rows, what="blocks surveyed")
+    found = source.reduce(partial(_survey_block, wanted), _merge, rows, what="blocks surveyed")
+    if found.total_variance < SMALLEST**2:
+        check_largest(float(np.abs(found.mean).max(initial=0.0)))
+    return found
 
 
 def _survey_block(wanted: NDArray, start: int, block: Matrix) -> Survey:

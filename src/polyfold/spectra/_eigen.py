@@ -27,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from polyfold._linalg import eigh_descending, fix_signs
 from polyfold._typing import SparseMatrix
+from polyfold._validation import outside
 from polyfold.kernels import Operator, intrinsic_dimension
 from polyfold.spectra._multigrid import MultigridSolver
 
@@ -184,7 +185,7 @@ def _lanczos(
             f"the eigensolver did not reach tol={tol:g} in {_MAX_ITER} restarts; directions within {_LOOSE_TOL:g} are "
             "used. Try eigen_solver='inverse' for low-dimensional data, or 'dense' if the sample is small.",
             ConvergenceWarning,
-            stacklevel=6,
+            stacklevel=outside(),
         )
         d, G = eigsh(operator, tol=_LOOSE_TOL, **options)
     return unit * d[::-1], orthogonal_to(Q, G[:, ::-1])

@@ -19,7 +19,7 @@ from scipy.sparse.linalg import LinearOperator, lobpcg
 from sklearn.exceptions import ConvergenceWarning
 
 from polyfold._linalg import fix_signs
-from polyfold._validation import import_extra
+from polyfold._validation import import_extra, outside
 from polyfold.kernels import Operator
 
 # Directions beyond the wanted ones: they make the last wanted direction converge.
@@ -71,7 +71,7 @@ class MultigridSolver:
                 f"The eigensolver reached a residual of {error:.1e} in at most {MAX_ITER} iterations, not "
                 f"{10 * self.tol:.1e}. Try eigen_solver='inverse' for low-dimensional data, 'lanczos' for others.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=outside(),
             )
         return self.flip - costs[:k], fix_signs(G[:, :k])
 

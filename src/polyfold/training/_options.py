@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from polyfold._validation import check_choice, check_count, check_range, check_real
+from polyfold._validation import check_choice, check_count, check_range, check_real, outside
 from polyfold.exceptions import DegenerateDataWarning
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Scaling:
         self.scale = spread if spread > 0 else 1.0
         if spread == 0:
             message = "all rows are equal, so that there is nothing to learn; check the data."
-            warnings.warn(message, DegenerateDataWarning, stacklevel=4)
+            warnings.warn(message, DegenerateDataWarning, stacklevel=outside())
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """Return scaled float32 rows."""

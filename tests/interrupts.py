@@ -1,0 +1,160 @@
+"""Interrupt commands and fits at random moments: ``python -m tests.interrupts --moments 100``.
+
+Commands get SIGINT or SIGTERM at a random moment between the installation of their signal handlers and their end.
+Afterwards
+
+- the exit code is 130 or 143, or 0 if the signal came after the work
+- every output is absent, or equal to that of an undisturbed run
+- the folder holds no other files
+
+Fits with a checkpoint are ended by SIGINT, SIGTERM or SIGKILL, again and again until one is complete. The result must
+have the bits of an undisturbed fit, and the folder of the checkpoint must hold no temporary files.
+"""
+
+import argparse
+import collections
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+COMMANDS = {
+    "fit": ("fit {data} -o {out}/m.polyfold --set n_modules=3 --set n_components=5", ["m.polyfold"]),
+    "transform": ("transform {model} {data} -o {out}/z.csv", ["z.csv"]),
+    "cluster": ("cluster {data} -n 5 -o {out}/groups.csv", ["groups.csv"]),
+    "search": ("search {model} {data} -o {out}/found.csv", ["found.csv"]),
+}
+FIT = """
+import sys
+import numpy as np
+import polyfold as pf
+X, folder, out = np.load(sys.argv[1]), sys.argv[2], sys.argv[3]
+print("ready", flush=True)
+network = pf.MultilayerBootstrapNetwork(2, n_classes=5, n_clusterings=60, n_jobs=1, random_state=0)
+np.save(out, network.fit(X, checkpoint=folder).embedding_)
+"""
+
+
+def listening():
+    """Undo what a background process inherits: ignored interrupts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def start(words):
+    command = [sys.executable, "-m", "polyfold", *words]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=listening)
+
+
+def wait_for_handlers(process):
+    """Wait until the process catches SIGTERM."""
+    path = Path(f"/proc/{process.pid}/status")
+    while process.poll() is None:
+        (caught,) = [line.split()[1] for line in path.read_text().splitlines() if line.startswith("SigCgt")]
+        if int(caught, 16) >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.002)
+
+
+def words_of(name, folder, out):
+    return COMMANDS[name][0].format(data=folder / "data.npy", model=folder / "model.polyfold", out=out).split()
+
+
+def undisturbed(name, folder):
+    """Outputs of a command, and its duration from the installation of the handlers on."""
+    out = folder / f"reference-{name}"
+    out.mkdir()
+    process = start(words_of(name, folder, out))
+    wait_for_handlers(process)
+    begin = time.monotonic()
+    error = process.communicate()[1].decode()
+    assert process.returncode == 0, error
+    return {file: (out / file).read_bytes() for file in COMMANDS[name][1]}, time.monotonic() - begin
+
+
+def interrupt_command(name, folder, expected, duration, rng):
+    """Interrupt a command once; return what happened, and whether it was right."""
+    out = Path(tempfile.mkdtemp(dir=folder))
+    number = [signal.SIGINT, signal.SIGTERM][rng.integers(2)]
+    process = start(words_of(name, folder, out))
+    wait_for_handlers(process)
+    time.sleep(rng.uniform(0, duration))
+    process.send_signal(number)
+    process.communicate()
+    left = set(os.listdir(out))
+    whole = all((out / file).read_bytes() == expected[file] for file in left & set(expected))
+    right = process.returncode in (0, CODES[number]) and whole and left <= set(expected)
+    if process.returncode == 0:
+        right = right and left == set(expected)
+    shutil.rmtree(out)
+    outcome = "complete" if process.returncode == 0 else "with output" if left else "without output"
+    return right, outcome if right else f"{name}: code {process.returncode} after {number.name}, left {sorted(left)}"
+
+
+def interrupt_fit(folder, expected, duration, rng):
+    """Interrupt a fit until it is complete; return the number of interrupts, and whether the result is right."""
+    place = Path(tempfile.mkdtemp(dir=folder))
+    out, checkpoint, interrupts = place / "z.npy", place / "checkpoint", 0
+    while not out.exists():
+        words = [sys.executable, "-c", FIT, folder / "data.npy", checkpoint, out]
+        process = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=listening, text=True
+        )
+        process.stdout.readline()
+        time.sleep(rng.uniform(0, 0.7 * duration))
+        process.send_signal([signal.SIGINT, signal.SIGTERM, signal.SIGKILL][rng.integers(3)])
+        process.communicate()
+        interrupts += 1
+        duration *= 1.2  # so that one of them comes to the end
+    temporary = [name for name in os.listdir(checkpoint) if name.endswith(".part")]
+    same = out.read_bytes() == expected
+    shutil.rmtree(place)
+    return interrupts, "" if same and not temporary else f"fit: same={same}, left {temporary}"
+
+
+def run(moments, seed):
+    """Interrupt every command and the fit at this number of moments; return the failures."""
+    rng, failures, counts = np.random.default_rng(seed), [], collections.Counter()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        np.save(folder / "data.npy", rng.standard_normal((1500, 20)) + 4 * rng.integers(5, size=(1500, 1)))
+        words = f"fit {folder}/data.npy -o {folder}/model.polyfold --set n_modules=3 --set n_components=5".split()
+        assert start(words).wait() == 0
+        for command in COMMANDS:
+            expected, duration = undisturbed(command, folder)
+            for _ in range(moments):
+                right, outcome = interrupt_command(command, folder, expected, duration, rng)
+                counts[outcome if right else "wrong"] += 1
+                failures += [] if right else [outcome]
+        subprocess.run([sys.executable, "-c", FIT, folder / "data.npy", folder / "c", folder / "z.npy"], check=True)
+        begin = time.monotonic()
+        shutil.rmtree(folder / "c")
+        subprocess.run([sys.executable, "-c", FIT, folder / "data.npy", folder / "c", folder / "z.npy"], check=True)
+        duration = time.monotonic() - begin
+        while counts["fit"] < moments:
+            interrupts, wrong = interrupt_fit(folder, (folder / "z.npy").read_bytes(), duration, rng)
+            counts["fit"] += interrupts
+            failures += [wrong] if wrong else []
+    return counts, failures
+
+
+def main():
+    """Run the moments and print what came of them."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--moments", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    begin = time.time()
+    counts, failures = run(options.moments, options.seed)
+    print(f"{dict(counts)} in {time.time() - begin:.0f} s", *failures, sep="\n")  # noqa: T201
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

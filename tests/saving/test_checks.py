@@ -1,0 +1,78 @@
+"""Forged indices are refused on load."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import polyfold as pf
+from polyfold.exceptions import ModelFileError
+
+X = np.random.RandomState(0).standard_normal((40, 5))
+
+
+def network(**options):
+    settings = {"n_classes": 3, "n_clusterings": 10, "n_jobs": 1, "random_state": 0, **options}
+    return pf.MultilayerBootstrapNetwork(2, **settings)
+
+
+def refused(model, path):
+    pf.save(model, path)
+    with pytest.raises(ModelFileError):
+        pf.load(path)
+    return True
+
+
+FORGERIES = {
+    "rows": lambda encoder: encoder.specs[0][3].rows.__setitem__(0, 40),
+    "negative rows": lambda encoder: encoder.specs[0][3].rows.__setitem__(0, -1),
+    "features": lambda encoder: encoder.specs[0][3].features.__setitem__(0, 10**6),
+    "clusterings below": lambda encoder: encoder.specs[1][2].features.__setitem__(0, 10),
+    "codes": lambda encoder: encoder.codes[0].__setitem__((0, 0), 250),
+    "fewer codes": lambda encoder: encoder.codes.__setitem__(0, encoder.codes[0][:-1]),
+    "fewer rows": lambda encoder: encoder.codes.__setitem__(0, encoder.codes[0][:, :-1]),
+    "sizes": lambda encoder: encoder.sizes.__setitem__(0, encoder.sizes[0] + 1),
+    "no layers": lambda encoder: encoder.sizes.clear(),
+    "replicates": lambda encoder: vars(encoder).update(n_replicates=3),
+    "other search": lambda encoder: vars(encoder).update(first=encoder.specs[0][0]),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+@pytest.mark.parametrize("given", [X, sp.csr_array(np.where(X > 0, X, 0))], ids=["dense", "sparse"])
+def test_forged_indices_of_networks_are_refused(given, name, tmp_path):
+    model = network().fit(given)
+    pf.save(model, tmp_path / "sound")
+    pf.load(tmp_path / "sound")
+    FORGERIES[name](model.encoder_)
+    assert refused(model, tmp_path / "forged")
+
+
+def test_rows_that_are_not_finite_are_refused(tmp_path):
+    dense, sparse = network().fit(X), network().fit(sp.csr_array(X))
+    dense.encoder_.first.X[0, 0] = np.nan
+    sparse.encoder_.first.X.data[0] = np.inf
+    assert refused(dense, tmp_path / "m")
+    assert refused(sparse, tmp_path / "m")
+
+
+def test_neighbour_lists_are_checked(tmp_path):
+    model = network(neighbors=5).fit(X)
+    model.encoder_.first.find.given = np.full((40, 3), 40, dtype=np.int32)
+    assert refused(model, tmp_path / "m")
+
+
+@pytest.mark.parametrize("change", [{"n_centers": 10**6}, {"n_centers": 0}, {"components": np.zeros((7, 2))}])
+def test_components_of_another_size_are_refused_when_they_are_used(change, tmp_path):
+    model = network().fit(X)
+    for name, value in change.items():
+        object.__setattr__(model.output_, name, value)
+    pf.save(model, tmp_path / "m")
+    with pytest.raises((ModelFileError, ValueError)):
+        pf.load(tmp_path / "m").transform(X)
+
+
+def test_rows_with_fewer_columns_than_the_training_rows_are_refused():
+    model = network().fit(X)
+    model.n_features_in_ = 2
+    with pytest.raises(IndexError, match="the model is damaged, or the rows have another number of columns"):
+        model.transform(np.repeat(X[:, :2], 2, axis=0))
