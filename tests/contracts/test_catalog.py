@@ -42,7 +42,7 @@ def missing_estimators(catalogue):
 def kernel_of(entry):
     """Class of an entry's kernel, or None."""
     kernel = entry.estimator.get_params(deep=False).get("kernel")
-    return None if kernel is None else type(kernels.as_kernel(kernel))
+    return None if kernel in (None, "auto") else type(kernels.as_kernel(kernel))
 
 
 def test_every_public_estimator_is_in_the_catalogue():

@@ -99,12 +99,13 @@ def test_every_level_of_clusters_is_explained_and_equal_clusters_share_a_name(rn
     X, labels = blobs(rng)
     X = np.column_stack([X, labels == 0, labels == 1])
     model = Hierarchy().fit(X)
-    explanation = pf.explain(model, X, random_state=0)
+    assert set(pf.explain(model, X, random_state=0).names) == {"cluster 0", "cluster 1", "cluster 2"}
+    explanation = pf.explain(model, X, levels=True, random_state=0)
     assert set(explanation.tables["clusters"]["level"]) == {0, 1}
     assert explanation.names["level 0 cluster 1"] == explanation.names["level 1 cluster 1"]
     different = [explanation.names[key] for key in ("level 0 cluster 0", "level 1 cluster 0", "level 1 cluster 2")]
     assert len(set(different)) == 3
-    new = pf.explain(model, X[:60], random_state=0)  # predicted
+    new = pf.explain(model, X[:60], levels=True, random_state=0)  # predicted
     assert set(new.names) == set(explanation.names)
 
 

@@ -1,7 +1,7 @@
 """A tree of nested clusters: many small ones, merged two by two until one is left.
 
 Coordinates come sorted, the most important first, and c clusters differ in the first c of them [Ng2002]. So the small
-clusters are found in all coordinates, and merges from 2t to t clusters are decided in the first t. Two clusters merge
+clusters are found in all coordinates, and merges from √2 t to t clusters are decided in the first t. Two clusters merge
 if this raises the sum of squares within clusters least, which is Ward's method for clusters of any size.
 """
 
@@ -128,7 +128,7 @@ def _merge_all(Z: NDArray, labels: NDArray, sizes: NDArray, n_clusters: int | No
 
 def _targets(count: int, n_clusters: int | None) -> list[int]:
     """Numbers of clusters at which merging goes on in fewer coordinates, falling to one."""
-    powers = {2**i for i in range(count.bit_length())}
+    powers = {round(2 ** (i / 2)) for i in range(2 * count.bit_length())}
     if n_clusters is not None:
         # Down to the number asked for, in as many coordinates.
         powers = {power for power in powers if power < n_clusters} | {n_clusters}

@@ -1,7 +1,7 @@
 """Clusters of any kernel."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from polyfold._linalg import as_dense, row_norms_safe, unit_rows
 from polyfold._policy import N_NEIGHBORS, SEARCH_ROWS, STABILITY_ROWS
 from polyfold._progress import phase, shows_progress
+from polyfold._typing import RandomState, Rows
 from polyfold._validation import check_rows, draw_seed, keeps_state_on_failure
 from polyfold.bootstrap import child_stream, sample_rows, stream_seed
 from polyfold.clustering import n_coordinates
@@ -38,7 +39,7 @@ class EmbeddingClustering(TreeClusterer):
         n_clusters: int | None = None,
         *,
         kernel: KernelLike = "laplacian_eigenmaps",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.n_clusters = n_clusters
@@ -137,10 +138,10 @@ class KernelClustering(TreeClusterer):
 
     def __init__(
         self,
-        n_clusters: Any = None,
+        n_clusters: int | Literal["auto"] | None = None,
         *,
         kernel: KernelLike = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -152,7 +153,7 @@ class KernelClustering(TreeClusterer):
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Rows, y: object = None) -> Self:
         """Select the kernel, build the tree of clusters, and cut it.
 
         Parameters
@@ -180,7 +181,7 @@ class KernelClustering(TreeClusterer):
         return self
 
     @by_blocks
-    def predict(self, X: Any, n_clusters: int | None = None) -> NDArray:
+    def predict(self, X: Rows, n_clusters: int | None = None) -> NDArray:
         """Cluster of every point: (n_samples,).
 
         Parameters

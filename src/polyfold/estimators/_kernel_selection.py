@@ -33,7 +33,7 @@ _RANK = 500
 
 
 @dataclass(frozen=True)
-class Choice:
+class KernelChoice:
     """A kernel with its coordinates of the sample, and the scores of the kernels that were compared."""
 
     name: str | None
@@ -53,7 +53,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class KernelCandidates:
     """Kernels to compare: the first, and functions from the number of tangent directions to the others."""
 
     first: AnyKernel
@@ -62,7 +62,7 @@ class Candidates:
 
     def select(
         self, rows: Matrix, count: int | None, alpha: float | None, settings: Settings, eigen_solver: str
-    ) -> Choice:
+    ) -> KernelChoice:
         """Select whatever is not given, on a sample if there are many rows and something is to be selected."""
         is_open = count is None or alpha is None or bool(self.others)
         numbers = sample_rows(rows.shape[0], settings.seed)
@@ -70,19 +70,21 @@ class Candidates:
         some = rows[numbers] if is_sample else rows
         bandwidths = BANDWIDTHS if alpha is None else (alpha,)
 
-        def choice(name: str | None, kernel: AnyKernel) -> Choice:
+        def choice(name: str | None, kernel: AnyKernel) -> KernelChoice:
             operator = kernel_operator(kernel, some, settings.seed)
             solver = make_solver(operator, eigen_solver)
             found = select_sequence(
                 operator, solver, some, count, bandwidths, settings, by_distances=_holds_distances(kernel, some)
             )
-            return Choice(name, kernel, operator, found, is_sample)
+            return KernelChoice(name, kernel, operator, found, is_sample)
 
         if not self.others:
             return choice(self.name, self.first)
         return self._best(choice, some, count)
 
-    def _best(self, choice: Callable[[str | None, AnyKernel], Choice], rows: Matrix, count: int | None) -> Choice:
+    def _best(
+        self, choice: Callable[[str | None, AnyKernel], KernelChoice], rows: Matrix, count: int | None
+    ) -> KernelChoice:
         """Compare the kernels; warnings of those that are not selected are dropped."""
         name = self.name or ""
         with warnings.catch_warnings(record=True) as caught:
@@ -113,20 +115,20 @@ class Candidates:
 _SPARSE = ("isomap",)
 
 
-def kernel_candidates(kernel: KernelLike, *, n_neighbors: int | None, n_jobs: int | None) -> Candidates:
+def kernel_candidates(kernel: KernelLike, *, n_neighbors: int | None, n_jobs: int | None) -> KernelCandidates:
     """Return the kernel that was given, or those that "auto" compares, the preferred one first."""
 
     def ready(given: KernelLike) -> AnyKernel:
         return as_kernel(given, n_neighbors=n_neighbors, n_jobs=n_jobs)
 
     if not is_auto(kernel):
-        return Candidates(ready(kernel), {}, None)
+        return KernelCandidates(ready(kernel), {}, None)
     others: dict[str, Callable[[int], AnyKernel]] = {
         "isomap": lambda _: ready(Isomap()),
         "lle": lambda _: ready(LocallyLinear()),
         "ltsa": lambda directions: ready(TangentAlignment(n_directions=directions)),
     }
-    return Candidates(ready(LaplacianEigenmaps()), others, "laplacian_eigenmaps")
+    return KernelCandidates(ready(LaplacianEigenmaps()), others, "laplacian_eigenmaps")
 
 
 def is_auto(kernel: KernelLike) -> bool:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from polyfold._policy import ROWS_PER_CLUSTER
 from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import using_threads
+from polyfold._typing import Rows
 from polyfold._validation import check_count, draw_seed, keeps_state_on_failure, outside
 from polyfold.bootstrap import child_stream
 from polyfold.clustering import (
@@ -44,7 +45,7 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
+    def fit(self, X: Rows, y: object = None, **options: object) -> Self:
         """Build the tree of clusters, and cut it.
 
         Parameters
@@ -73,7 +74,7 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return self
 
     @by_blocks
-    def predict(self, X: Any, n_clusters: int | None = None) -> NDArray:
+    def predict(self, X: Rows, n_clusters: int | None = None) -> NDArray:
         """Cluster of every point: (n_samples,).
 
         Parameters
@@ -89,13 +90,13 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return np.where(is_noise, -1, cut[leaves]).astype(np.int32)
 
     @by_blocks
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Rows) -> NDArray:
         """Coordinates of points in which clusters are looked for, of unit length: (n_samples, n_coordinates)."""
         check_is_fitted(self)
         with using_threads(self.n_jobs):
             return self._coordinates(X)
 
-    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray:
+    def fit_transform(self, X: Rows, y: object = None, **options: object) -> NDArray:
         """Fit, and return the coordinates of the training points."""
         return self.fit(X, y, **options).embedding_.copy()
 

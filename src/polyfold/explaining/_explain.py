@@ -37,6 +37,7 @@ def explain(
     texts: Sequence[str] | None = None,
     images: tuple[int, int] | None = None,
     n_top: int = 5,
+    levels: bool = False,
     max_rows: int = 5000,
     random_state: RandomState = None,
 ) -> Explanation:
@@ -59,6 +60,8 @@ def explain(
         Height and width, if the rows of `X` are grey images.
     n_top : int, default=5
         Most features that explain an axis together, and rows in each list of prototypes.
+    levels : bool, default=False
+        Explain the clusters of every level of a clusterer (`levels_`), not only those of its labels.
     max_rows : int, default=5000
         If there are more rows, a random sample of this size is explained.
     random_state : int, RandomState or None, default=None
@@ -96,7 +99,7 @@ def explain(
         if texts is not None and _num_samples(texts) != n:
             raise ValueError(f"texts must have one entry for each of the {n} rows, got {_num_samples(texts)}.")
         with phase("representation"):
-            subject = subject_of(model, X, rows)
+            subject = subject_of(model, X, rows, every_level=levels)
         with phase("features"):
             every = None if texts is None else list(texts)
             own = None if every is None else ["" if is_missing(every[row]) else str(every[row]) for row in rows]

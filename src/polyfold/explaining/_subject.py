@@ -29,7 +29,7 @@ class Subject:
     model: Any = None  # with `transform`, for gradients
 
 
-def subject_of(model: Any, X: Any, rows: NDArray) -> Subject:
+def subject_of(model: Any, X: Any, rows: NDArray, *, every_level: bool = False) -> Subject:
     """Return what `model` gives to the rows of `X` with these numbers."""
     if not _is_model(model):
         return _of_array(_as_values(model), _num_samples(X), rows)
@@ -38,7 +38,7 @@ def subject_of(model: Any, X: Any, rows: NDArray) -> Subject:
     model, X = _unwrap(model, X)
     sample = X if len(rows) == _num_samples(X) else _safe_indexing(X, rows)
     if hasattr(model, "labels_") or _classifies(model):
-        return _of_clusterer(model, X, sample, rows)
+        return _of_clusterer(model, X, sample, rows, every_level)
     if getattr(model, "n_modules", 0) != 1 and hasattr(model, "transform_modules"):
         modules = np.asarray(model.transform_modules(sample), dtype=np.float64)
         return Subject(rows, modules=modules, space=np.hstack(list(modules)), model=model)
@@ -106,12 +106,13 @@ def _unwrap(model: Any, X: Any) -> tuple[Any, Any]:
     return model, X
 
 
-def _of_clusterer(model: Any, X: Any, sample: Any, rows: NDArray) -> Subject:
-    finest = getattr(model, "labels_", None)
-    if finest is not None and _is_training(model, X, finest, "predict"):
-        levels = [np.asarray(level)[rows] for level in getattr(model, "levels_", None) or [finest]]
-    elif hasattr(model, "levels_"):
-        levels = [np.asarray(model.predict(sample, n_clusters=len(np.unique(level)))) for level in model.levels_]
+def _of_clusterer(model: Any, X: Any, sample: Any, rows: NDArray, every_level: bool) -> Subject:
+    known = getattr(model, "labels_", None)
+    nested = list(getattr(model, "levels_", [])) if every_level else []
+    if known is not None and _is_training(model, X, known, "predict"):
+        levels = [np.asarray(level)[rows] for level in nested or [known]]
+    elif nested:
+        levels = [np.asarray(model.predict(sample, n_clusters=len(np.unique(level)))) for level in nested]
     elif hasattr(model, "predict"):
         levels = [np.asarray(model.predict(sample))]
     else:
