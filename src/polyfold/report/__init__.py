@@ -1,8 +1,9 @@
 """Plots of fitted models in scikit-learn's display style, and an HTML explorer (extra ``plot``)."""
 
-from polyfold.report._bars import ClusterNumberDisplay, RedundancyDisplay
+from polyfold.report._bars import RedundancyDisplay
 from polyfold.report._curves import AllocationDisplay, DiversityDisplay, LossDisplay
 from polyfold.report._explore import Chapter, chapter, explore, write_page
+from polyfold.report._icicle import ClusterTreeDisplay
 from polyfold.report._regions import DecisionRegionDisplay
 from polyfold.report._scatter import RepresentationDisplay, ViewsDisplay
 from polyfold.report._strips import RetrievalDisplay
@@ -10,7 +11,7 @@ from polyfold.report._strips import RetrievalDisplay
 __all__ = [
     "AllocationDisplay",
     "Chapter",
-    "ClusterNumberDisplay",
+    "ClusterTreeDisplay",
     "DecisionRegionDisplay",
     "DiversityDisplay",
     "LossDisplay",
