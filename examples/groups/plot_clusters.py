@@ -57,8 +57,8 @@ print(f"spectral clustering, which has no predict: {100 * accuracy:.0f} % of the
 # Digits, without the number of clusters
 # --------------------------------------
 # Omit the number. The levels are nested, and each has a stability: the agreement (adjusted Rand index) between the
-# clusters of two halves of the rows. In the plot, a cluster lies below the one that holds it, its width is its size, and
-# its colour is its own stability.
+# clusters of two halves of the rows. In the plot, a cluster lies below the one that holds it. Its width is its size,
+# its colour its own stability.
 
 clustering = pf.BootstrapClustering(random_state=0).fit(X)
 for number, labels in zip(clustering.level_scores_, clustering.levels_, strict=True):
