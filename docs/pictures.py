@@ -15,6 +15,7 @@ PICTURES = {
     "overview": ("start/plot_overview", 1),
     "modular": ("modules/plot_search", 1),
     "bootstrap": ("groups/plot_layers", 1),
+    "embeddings": ("groups/plot_clusters", 3),
     "nonredundant": ("axes/plot_roll", 1),
     "datasets": ("start/plot_generators", 1),
     "explain": ("axes/plot_explain", 1),

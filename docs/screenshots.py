@@ -59,8 +59,7 @@ def displays(model) -> None:
     roll, along = make_swiss_roll(800, random_state=0)
     roll[:, 1] *= 0.5
     axes = pf.NonRedundantEmbedding(3, random_state=0).fit(roll)
-    network = pf.MultilayerBootstrapNetwork(n_clusterings=100, random_state=0)
-    clusters = pf.BootstrapClustering("auto", network=network, random_state=0).fit(X[:900])
+    clusters = pf.BootstrapClustering(random_state=0).fit(X)
     rival = pf.baselines.RandomKernelPCA(6, 6, random_state=0).fit(X)
     shown = [
         [
@@ -72,7 +71,7 @@ def displays(model) -> None:
         [
             report.AllocationDisplay.from_estimator(model, diversities=[0, 0.5, 0.9], theme="light"),
             report.LossDisplay.from_estimator(model, theme="light"),
-            report.ClusterNumberDisplay.from_estimator(clusters, theme="light"),
+            report.ClusterTreeDisplay.from_estimator(clusters, theme="light"),
         ],
         [
             report.ViewsDisplay.from_estimator(model, X, y=Y, theme="light"),

@@ -167,7 +167,7 @@ def functions(folder: Path) -> Iterator[Check]:
         report,
         {
             "AllocationDisplay": (lambda: report.AllocationDisplay.from_estimator(modular()), plot),
-            "ClusterNumberDisplay": (lambda: report.ClusterNumberDisplay([2, 3], [0.4, 0.9]).plot(), plot),
+            "ClusterTreeDisplay": (lambda: report.ClusterTreeDisplay([[0, 0, 1], [0, 2, 1]]).plot(), plot),
             "DecisionRegionDisplay": (lambda: report.DecisionRegionDisplay.from_representation(Z, y), plot),
             "DiversityDisplay": (lambda: report.DiversityDisplay.from_estimator(modular(), X, y=y), plot),
             "LossDisplay": (lambda: report.LossDisplay.from_estimator(modular()), plot),

@@ -1,11 +1,10 @@
 """
-Clusters, and how many there are
-================================
+Clusters at several levels
+==========================
 
-Groups of any shape, without a width to tune. The number of groups may be left open.
+Clusters of any shape, without a bandwidth to tune. The number of clusters may be unknown: the clusters form a tree, and
+you choose the level.
 """
-
-import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,9 +13,8 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.model_selection import train_test_split
 
 import polyfold as pf
-from polyfold.exceptions import GuessWarning
 from polyfold.metrics import clustering_accuracy, nmi
-from polyfold.report import ClusterNumberDisplay
+from polyfold.report import ClusterTreeDisplay
 
 # %%
 # Two moons
@@ -25,9 +23,7 @@ from polyfold.report import ClusterNumberDisplay
 moons, side = make_moons(400, noise=0.08, random_state=0)
 models = {
     "k-means": KMeans(2, n_init=20, random_state=0),
-    "bootstrap network": pf.BootstrapClustering(
-        2, network=pf.MultilayerBootstrapNetwork(2, n_classes=2, decay=0.7, random_state=0), random_state=0
-    ),
+    "Laplacian eigenmaps": pf.KernelClustering(2, kernel="laplacian_eigenmaps", random_state=0),
 }
 figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 for axis, (name, model) in zip(axes, models.items(), strict=True):
@@ -37,39 +33,60 @@ for axis, (name, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# Digits nobody labelled
-# ----------------------
+# Digits, with the number of clusters
+# -----------------------------------
 
 X, y = load_digits(return_X_y=True)
-n_init = 50
 # sphinx_gallery_start_ignore
 import os
 
 if "POLYFOLD_SMALL" in os.environ:
-    X, y, n_init = X[:500], y[:500], 5
+    X, y = X[:500], y[:500]
 # sphinx_gallery_end_ignore
 X, X_new, y, y_new = train_test_split(X, y, test_size=0.3, random_state=0)
-ours = pf.BootstrapClustering(10, n_init=n_init, random_state=0).fit(X)
-plain = KMeans(10, n_init=n_init, random_state=0).fit(X)
+ours = pf.BootstrapClustering(10, random_state=0).fit(X)
+plain = KMeans(10, n_init=20, random_state=0).fit(X)
 for name, model in {"bootstrap clustering": ours, "k-means": plain}.items():
     labels = model.predict(X_new)
     print(f"{name}: {100 * clustering_accuracy(y_new, labels):.0f} % of new digits right, NMI {nmi(y_new, labels):.2f}")
 spectral = SpectralClustering(10, affinity="nearest_neighbors", random_state=0).fit(X)
-print(
-    f"spectral clustering, which cannot place new rows: {100 * clustering_accuracy(y, spectral.labels_):.0f} % of old"
-)
+accuracy = clustering_accuracy(y, spectral.labels_)
+print(f"spectral clustering, which has no predict: {100 * accuracy:.0f} % of the training digits right")
 
 # %%
-# How many?
-# ---------
-# Leave the number out. Every number gets a score, and the share of samples in which it is the highest says how sure it
-# is; a number that the data do not settle comes with a warning.
+# Digits, without the number of clusters
+# --------------------------------------
+# Omit the number. The levels are nested, and each has a stability: the agreement (adjusted Rand index) between the
+# clusters of two halves of the rows. In the plot, a cluster lies below the one that holds it. Its width is its size,
+# its colour its own stability.
 
-with warnings.catch_warnings(record=True) as told:
-    warnings.simplefilter("always", GuessWarning)
-    found = pf.BootstrapClustering(n_init=n_init, random_state=0).fit(X)
-for warning in told:
-    print(warning.message)
-print(f"{found.n_clusters_} groups found")
-ClusterNumberDisplay.from_estimator(found)
+clustering = pf.BootstrapClustering(random_state=0).fit(X)
+for number, labels in zip(clustering.level_scores_, clustering.levels_, strict=True):
+    print(f"{number:4} clusters: stability {clustering.level_scores_[number]:.2f}, NMI {nmi(y, labels):.2f}")
+print(f"labels_ has {clustering.n_clusters_} clusters")
+ClusterTreeDisplay.from_estimator(clustering)
+plt.show()
+
+# %%
+# Any other number comes from the same tree, also for new rows, without fitting again.
+
+print(nmi(y, clustering.labels_at(10)), nmi(y_new, clustering.predict(X_new, n_clusters=10)))
+
+# %%
+# Embeddings
+# ----------
+# Sentence embeddings have rows of unit length. ``KernelClustering`` then uses diffusion maps. The vectors here are
+# generated: 36 kinds of sentences, in 6 topics.
+
+rng = np.random.default_rng(0)
+topics = np.repeat(rng.standard_normal((6, 64)), 6, axis=0)
+kinds = topics + 0.8 * rng.standard_normal((36, 64))
+kind = rng.integers(36, size=3000)
+sentences = kinds[kind] + rng.standard_normal((3000, 64))
+sentences /= np.linalg.norm(sentences, axis=1, keepdims=True)
+clustering = pf.KernelClustering(random_state=0).fit(sentences)
+print(clustering.kernel_)
+for number, labels in zip(clustering.level_scores_, clustering.levels_, strict=True):
+    print(f"{number:4} clusters: NMI with topics {nmi(kind // 6, labels):.2f}, with kinds {nmi(kind, labels):.2f}")
+ClusterTreeDisplay.from_estimator(clustering)
 plt.show()

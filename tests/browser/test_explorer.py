@@ -242,6 +242,27 @@ def test_a_class_selects_its_points_and_colours_change(browser, page, digits):
     assert canvases(browser) != drawn
 
 
+def test_a_slider_over_the_levels_colours_all_views(browser, tmp_path, digits):
+    model = pf.KernelClustering(kernel="laplacian_eigenmaps", random_state=0).fit(digits[1])
+    browser.open(pf.report.explore(model, digits[1], y=digits[2], path=tmp_path / "levels.html"))
+    drawn, numbers = canvases(browser), list(model.level_scores_)
+    assert max(numbers) > 48
+    slider = browser.find("#level")
+    assert int(slider.get_attribute("value")) == numbers.index(model.n_clusters_)
+    slider.send_keys(Keys.END)
+    settled(browser)
+    assert browser.find("#clusters").text == f"{numbers[-1]} clusters"
+    assert all(now != before for now, before in zip(canvases(browser), drawn, strict=True))
+    assert len(set(browser.js("explorer.coloring.colors"))) == numbers[-1]
+    buttons = browser.all("#legend button")
+    assert len(buttons) == numbers[-1]
+    buttons[0].click()
+    assert set(selected(browser)) == {int(np.sum(model.levels_[-1] == 0))}
+    browser.js("(s => { s.value = 0; s.dispatchEvent(new Event('change')) })(document.getElementById('color'))")
+    assert len(browser.all("#legend button")) == len(set(digits[2]))
+    assert browser.errors() == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_classes_and_what_is_missing_have_colours_of_their_own(browser, page, scheme):
     browser.open(page, scheme=scheme)

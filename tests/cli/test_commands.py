@@ -1,5 +1,6 @@
 """The commands from file to file."""
 
+import itertools
 import os
 from importlib.metadata import metadata
 
@@ -153,6 +154,50 @@ def test_clusters_are_found_and_kept(call, refused):
     figures = call("evaluate c.polyfold :iris.csv --target species --json")
     assert figures["nmi"] > 0.3
     refused("cluster :iris.csv --with :iris.polyfold -o x.csv", "must be a clusterer")
+
+
+QUICK = "--set network__n_clusterings=20 --levels"
+
+
+def test_levels_are_nested_columns_after_the_clusters(call):
+    figures = call(f"cluster :iris.csv --drop species,site {QUICK} --id wild --save c.polyfold -o g.csv --json")
+    groups = pd.read_csv("g.csv")
+    levels = [f"clusters_{number}" for number in figures["stability of levels"]]
+    assert list(groups.columns) == ["wild", "cluster", *levels]
+    assert "wild" not in pf.load("c.polyfold").feature_names_in_
+    assert [groups[name].nunique() for name in levels] == [int(name.removeprefix("clusters_")) for name in levels]
+    assert len(levels) > 1
+    for coarse, fine in itertools.pairwise(levels):
+        assert len(groups[[coarse, fine]].drop_duplicates()) == groups[fine].nunique()
+    assert any(groups["cluster"].equals(groups[name]) for name in levels)
+    call(f"cluster :iris.csv --drop species,site {QUICK} -o g.csv")
+    assert list(pd.read_csv("g.csv")["row"]) == list(range(150))
+
+
+def test_a_saved_clusterer_predicts_its_levels(call, refused, shared):
+    call(f"cluster :digits.npy --set noise=0.7 {QUICK} --save c.polyfold -o g.npz")
+    call("cluster :digits.npy --with c.polyfold --levels -o again.npz")
+    model, X = pf.load("c.polyfold"), np.load(shared / "digits.npy")
+    found = np.load("again.npz")
+    numbers = [model.n_clusters_, *model.level_scores_]
+    assert list(found["names"]) == ["cluster", *(f"clusters_{number}" for number in model.level_scores_)]
+    expected = np.stack([model.predict(X, n_clusters=number) for number in numbers], axis=1)
+    assert (expected == -1).any()
+    np.testing.assert_array_equal(found["X"], expected)
+    pf.save(pf.Compressed(model, random_state=0).fit(X), "small.polyfold")
+    refused("cluster :digits.npy --with small.polyfold --levels -o x.npz", "--levels needs a clusterer with levels")
+
+
+def test_clusters_are_those_of_a_kernel(call, refused, shared):
+    X = np.load(shared / "digits.npy")
+    np.save("unit.npy", X / np.linalg.norm(X, axis=1, keepdims=True))
+    call("cluster unit.npy --kernel auto -n 5 --save c.polyfold -o g.npy")
+    assert isinstance(pf.load("c.polyfold").kernel_, pf.kernels.DiffusionMaps)
+    call("cluster :digits.npy --kernel laplacian_eigenmaps -n 5 --levels --save c.polyfold -o g.npy")
+    assert pf.load("c.polyfold").kernel_ == "laplacian_eigenmaps"
+    np.testing.assert_array_equal(np.load("g.npy")[:, 0], pf.load("c.polyfold").labels_)
+    refused("cluster :digits.npy --kernel wings -o x.npy", "kernel must be one of 'rbf', ")
+    refused("cluster :digits.npy --with c.polyfold --kernel isomap -o x.npy", "--with applies a saved clusterer")
 
 
 def test_a_model_is_evaluated(call):

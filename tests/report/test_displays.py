@@ -1,5 +1,6 @@
 """Displays draw what they are given, in light and dark, on given axes or their own."""
 
+import itertools
 import sys
 
 import matplotlib.pyplot as plt
@@ -137,18 +138,53 @@ def test_the_scree_plot_shows_the_scores_and_marks_the_number():
         report.ScreeDisplay.from_estimator(pf.KernelEmbedding(2).fit(IRIS))
 
 
-def test_the_number_of_clusters_is_marked():
+def test_clusters_lie_below_the_one_that_holds_them():
     X, _ = make_blobs(200, n_features=8, centers=4, random_state=0)
-    model = pf.BootstrapClustering("auto", random_state=0).fit(X)
-    assert model.n_clusters_ == 4
-    display = report.ClusterNumberDisplay.from_estimator(model)
-    scores, marked = display.ax_.lines[:2]
-    assert dict(zip(scores.get_xdata(), scores.get_ydata(), strict=True)) == pytest.approx(
-        {number: score for number, (score, _) in model.n_clusters_scores_.items()}
-    )
-    assert marked.get_xdata()[0] == model.n_clusters_
-    with pytest.raises(ValueError, match="n_clusters='auto'"):
-        report.ClusterNumberDisplay.from_estimator(pf.BootstrapClustering(3, random_state=0).fit(X))
+    model = pf.KernelClustering(kernel="laplacian_eigenmaps", random_state=0).fit(X)
+    display = report.ClusterTreeDisplay.from_estimator(model)
+    rows = {depth: [] for depth in range(len(model.levels_))}
+    for bar in display.ax_.patches:
+        rows[round(bar.get_y() + bar.get_height() / 2)].append((bar.get_x(), bar.get_x() + bar.get_width()))
+    for bars, labels in zip(rows.values(), model.levels_, strict=True):
+        assert sorted(right - left for left, right in bars) == pytest.approx(np.sort(np.bincount(labels)) / 200)
+    for above, below in itertools.pairwise(rows.values()):
+        borders = np.array([right for _, right in below])
+        assert all(np.abs(borders - right).min() < 1e-9 for _, right in above)
+    ticks = display.ax_.get_yticklabels()
+    assert [int(tick.get_text().split()[0]) for tick in ticks] == list(model.level_scores_)
+    bold = [tick.get_text() for tick in ticks if tick.get_fontweight() == "bold"]
+    assert bold == [f"{model.n_clusters_} ({model.level_scores_[model.n_clusters_]:.2f})"]
+
+
+def test_clusters_are_coloured_by_their_stability():
+    X, _ = make_blobs(200, n_features=8, centers=4, random_state=0)
+    model = pf.KernelClustering(kernel="laplacian_eigenmaps", random_state=0).fit(X)
+    display = report.ClusterTreeDisplay.from_estimator(model)
+    members = np.zeros((len(model.tree_), model.cluster_tree_.n_small), dtype=bool)
+    for child, parent in zip(model.tree_["child"], model.tree_["parent"], strict=True):
+        members[child] |= np.arange(members.shape[1]) == child
+        if parent < len(members):
+            members[parent] |= members[child]
+    for number, found in zip(model.level_scores_, display.stability, strict=True):
+        labels = model.cluster_tree_.cut(number)
+        for cluster, stability in enumerate(found):
+            node = np.flatnonzero((members == (labels == cluster)).all(axis=1))
+            assert stability in model.tree_["stability"][node]
+
+
+def test_names_of_clusters_are_written_where_they_fit():
+    levels = [np.repeat([0, 1, -1], [80, 10, 10]), np.repeat([0, 1, 2, -1], [50, 30, 10, 10])]
+    display = report.ClusterTreeDisplay(levels, names={2: ["animals", "a name that is far too long"]}).plot()
+    assert [text.get_text() for text in display.ax_.texts] == ["animals", "0", "1", "2"]
+    assert [bar.get_width() for bar in display.ax_.patches[2:]] == pytest.approx([5 / 9, 3 / 9, 1 / 9])
+    with pytest.raises(ValueError, match=r"levels with \[2, 3\] clusters, got some for 4"):
+        report.ClusterTreeDisplay(levels, names={4: ["a", "b", "c", "d"]}).plot()
+    with pytest.raises(ValueError, match="must hold 2 names for 2 clusters, got 1"):
+        report.ClusterTreeDisplay(levels, names={2: ["a"]}).plot()
+    with pytest.raises(ValueError, match="at least one partition"):
+        report.ClusterTreeDisplay([]).plot()
+    with pytest.raises(TypeError, match="needs a clusterer with levels"):
+        report.ClusterTreeDisplay.from_estimator(KMeans(2, n_init=1).fit(IRIS))
 
 
 def test_regions_change_where_labels_do():
@@ -236,4 +272,4 @@ def test_models_without_a_path_are_told_so():
 def test_missing_matplotlib_is_one_sentence_with_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r'; run: pip install "matplotlib>=[\d.]+"'):
-        report.ClusterNumberDisplay([1], [1]).plot()
+        report.ClusterTreeDisplay([[0, 1]]).plot()

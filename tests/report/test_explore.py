@@ -328,3 +328,22 @@ def test_what_has_no_representation_is_refused(tmp_path):
         explore(X[:2], X[:2], path=path)
     with pytest.raises(ValueError, match="finite"):
         explore(np.full((300, 2), np.nan), X, path=path)
+
+
+def test_the_levels_of_a_clusterer_are_in_the_page(tmp_path):
+    network = pf.MultilayerBootstrapNetwork(2, n_clusterings=20, random_state=0)
+    model = pf.BootstrapClustering(network=network, noise=0.7, random_state=0).fit(X[:200])
+    (content,) = Page(explore(model, X, path=tmp_path / "levels.html")).chapters
+    numbers = list(model.level_scores_)
+    assert [level["name"] for level in content["levels"]] == [f"{number} clusters" for number in numbers]
+    assert [number for number, level in zip(numbers, content["levels"], strict=True) if level["chosen"]] == [
+        model.n_clusters_
+    ]
+    for number, level in zip(numbers, content["levels"], strict=True):
+        assert level["kind"] == "class"
+        shown = [int(level["classes"][code]) for code in level["values"]]
+        np.testing.assert_array_equal(shown, model.predict(X, n_clusters=number))
+
+
+def test_models_without_levels_have_none_in_the_page(page):
+    assert page.chapters[0]["levels"] == []

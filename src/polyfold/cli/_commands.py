@@ -99,8 +99,23 @@ def _transformed(fitted: Any, reconstruct: bool, rows: Any) -> np.ndarray:
     return np.asarray(fitted.inverse_transform(Z)) if reconstruct else Z
 
 
-def _predicted(fitted: Any, rows: Any) -> np.ndarray:
-    return np.asarray(fitted.predict(as_fitted(rows, fitted)))
+def _predicted(fitted: Any, levels: bool, rows: Any) -> np.ndarray:
+    """Return the clusters of rows (n, 1), or those and the clusters of all levels (n, 1 + levels)."""
+    rows = as_fitted(rows, fitted)
+    if not levels:
+        return np.asarray(fitted.predict(rows))[:, None]
+    clusterer = last_step(fitted)
+    tree, numbers = clusterer.cluster_tree_, [clusterer.n_clusters_, *clusterer.level_scores_]
+    fine = np.asarray(fitted.predict(rows, n_clusters=max(numbers)))
+    # Levels are nested: the finest cluster of a row decides all others. Noise stays -1.
+    return np.stack([np.append(_parents(tree, number, max(numbers)), -1)[fine] for number in numbers], axis=1)
+
+
+def _parents(tree: Any, number: int, fine: int) -> np.ndarray:
+    """Return for every one of `fine` clusters the one that holds it if the tree is cut at `number`."""
+    parents = np.zeros(min(fine, tree.n_small), dtype=np.int32)
+    parents[tree.cut(fine)] = tree.cut(number)
+    return parents
 
 
 def _column_names(fitted: Any, reconstruct: bool) -> list[str]:
@@ -130,10 +145,11 @@ def cluster_file(
     config: str | None,
     model: str | None,
     save: str | None,
+    levels: bool,
     address: str | None,
     terminal: Terminal,
 ) -> dict[str, Any]:
-    """Write the cluster of every row, found by a new clusterer or a saved one."""
+    """Write the cluster of every row, and those of all levels, found by a new clusterer or a saved one."""
     selection = options.selection
     inputs = [data, model, config, selection.target_file]
     path = check_output("--output", output, inputs)
@@ -144,28 +160,41 @@ def cluster_file(
     ids = read_ids(open_data(data, selection), selection) if is_table else None
     with connected(address) as client:
         if model is None:
-            name = options.model_for("cluster", "BootstrapClustering")
-            fitted = fit_model(data, name, options, terminal, client=client)
-            labels = np.asarray(last_step(fitted).labels_)
+            by_kernel = "kernel" in options.parameters or options.model == "KernelClustering"
+            name = "KernelClustering" if by_kernel else "BootstrapClustering"
+            fitted = fit_model(data, options.model_for("cluster", name), options, terminal, client=client)
+            clusterer = last_step(fitted)
+            labels = np.stack([clusterer.labels_, *(clusterer.levels_ if levels else [])], axis=1)
         else:
-            fitted = _load_clusterer(model)
+            fitted = _load_clusterer(model, levels)
+            clusterer = last_step(fitted)
             rows = open_for_model(data, selection, fitted)
-            blocks = _computed(client, partial(_predicted, fitted), rows, fitted)
+            blocks = _computed(client, partial(_predicted, fitted, levels), rows, fitted)
             labels = np.concatenate(list(terminal.track(blocks, "rows clustered", rows.n_rows)))
-    names = ["cluster"] if ids is None else [ids[0], "cluster"]
+    scores = clusterer.level_scores_ if levels else {}
+    names = ["cluster", *(f"clusters_{number}" for number in scores)]
+    table: Any = labels
+    if ids is not None:
+        table = pd.DataFrame(labels)
+        table.insert(0, "id", np.asarray(ids[1]))
+        names = [ids[0], *names]
     with writer(path, names, len(labels)) as append:
-        append(labels[:, None] if ids is None else pd.DataFrame({"id": np.asarray(ids[1]), "cluster": labels}))
+        append(table)
     if model_path:
         polyfold.save(fitted, model_path)
-    return {"output": output, "rows": len(labels), "clusters": len(np.unique(labels))}
+    stability = {str(number): round(score, 3) for number, score in scores.items() if np.isfinite(score)}
+    figures = {"output": output, "rows": len(labels), "clusters": len(np.unique(labels[:, 0]))}
+    return figures | ({"stability of levels": stability} if levels else {})
 
 
-def _load_clusterer(model: str) -> Any:
+def _load_clusterer(model: str, levels: bool) -> Any:
     fitted = polyfold.load(model)
     estimator = last_step(fitted)
     teacher = estimator.estimator if isinstance(estimator, polyfold.Compressed) else estimator
     if not hasattr(fitted, "predict") or not is_clusterer(teacher):
         raise ValueError(f"{model} must be a clusterer, got {type(estimator).__name__}.")
+    if levels and not hasattr(estimator, "level_scores_"):
+        raise ValueError(f"--levels needs a clusterer with levels, got {type(estimator).__name__}; omit --levels.")
     return fitted
 
 

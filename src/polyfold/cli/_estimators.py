@@ -61,6 +61,7 @@ def fit_options(
     categorical: str | None,
     model: str | None = None,
     clusters: int | str | None = None,
+    kernel: str | None = None,
 ) -> FitOptions:
     """Combine the options of the command line, which win, with a TOML file."""
     file = read_config(config)
@@ -68,6 +69,7 @@ def fit_options(
     if clusters is not None:
         parameters.pop("n_clusters", None)
         parameters |= {} if clusters == "auto" else {"n_clusters": clusters}
+    parameters |= {} if kernel is None else {"kernel": kernel}
     fields = ("columns", "drop", "target", "id", "array", "size", "color", "encoding")
     return FitOptions(
         replace(selection, **{key: file[key] for key in fields if key in file and not getattr(selection, key)}),

@@ -51,7 +51,7 @@ def commands() -> None:
     \b
     polyfold fit flowers.csv --target species -o flowers.polyfold
     polyfold report flowers.polyfold flowers.csv --target species -o flowers.html
-    polyfold cluster flowers.csv --drop species -o groups.csv
+    polyfold cluster flowers.csv --drop species --levels -o groups.csv
     """
 
 
@@ -199,24 +199,36 @@ def search(as_json: bool, **options: Any) -> None:
 @commands.command()
 @_with(DATA, OUTPUT, FIT, SELECT, ID, SEED, CLUSTER, JSON)
 @click.option("-n", "--clusters", help="Number of clusters, or auto.  [default: auto, or that of --config]")
+@click.option("--levels", is_flag=True, help="Write also the clusters of every level, one column each, coarse to fine.")
+@click.option(
+    "--kernel",
+    metavar="NAME",
+    help="Cluster by a kernel, such as diffusion; auto: diffusion maps for rows of unit length (embeddings), a "
+    "bootstrap network for others.  [default: a bootstrap network]",
+)
 @click.option("--with", "model", help="Saved clusterer to apply.")
 @click.option("--save", help="File for the fitted clusterer.")
 def cluster(as_json: bool, **options: Any) -> None:
     """Cluster the rows of DATA.
 
     Writes the cluster of every row; .csv and .parquet files begin with --id, the index of the table, or row numbers.
+    With --levels, a column such as clusters_4 holds the clusters of the level with four of them.
 
     \b
+    polyfold cluster flowers.csv --drop species --levels -o groups.csv
+    polyfold cluster embeddings.npy --kernel auto --levels -o groups.csv
     polyfold cluster flowers.csv --drop species -n 3 --save groups.polyfold -o groups.csv
     polyfold cluster new.csv --with groups.polyfold --id name -o new_groups.csv
     polyfold cluster digits.npz -n 10 --set network__n_clusterings=200 -o groups.npy
     """
     clusters = _number(options.pop("clusters"))
-    new = {"-n": clusters, **{f"--{name}": options[name] for name in ("config", "prepare", "categorical")}}
+    kernel = options.pop("kernel")
+    new = {"-n": clusters, "--kernel": kernel}
+    new |= {f"--{name}": options[name] for name in ("config", "prepare", "categorical")}
     new["--set"] = options["settings"]
     if options["model"] and (given := [name for name, value in new.items() if value]):
         raise click.UsageError(f"--with applies a saved clusterer, got {given[0]} as well; omit one of them.")
-    fitting = _fit_options(options, clusters=clusters)
+    fitting = _fit_options(options, clusters=clusters, kernel=kernel)
     _run("cluster_file", as_json, options=fitting, address=options.pop("cluster"), **options)
 
 

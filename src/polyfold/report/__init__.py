@@ -1,9 +1,10 @@
 """Plots of fitted models in scikit-learn's display style, and an HTML explorer (extra ``plot``)."""
 
-from polyfold.report._bars import ClusterNumberDisplay, RedundancyDisplay
+from polyfold.report._bars import RedundancyDisplay
 from polyfold.report._curves import AllocationDisplay, DiversityDisplay, LossDisplay
 from polyfold.report._explanations import ExplanationDisplay
 from polyfold.report._explore import Chapter, chapter, explore, write_page
+from polyfold.report._icicle import ClusterTreeDisplay
 from polyfold.report._regions import DecisionRegionDisplay
 from polyfold.report._scatter import RepresentationDisplay, ViewsDisplay
 from polyfold.report._scree import ScreeDisplay
@@ -12,7 +13,7 @@ from polyfold.report._strips import RetrievalDisplay
 __all__ = [
     "AllocationDisplay",
     "Chapter",
-    "ClusterNumberDisplay",
+    "ClusterTreeDisplay",
     "DecisionRegionDisplay",
     "DiversityDisplay",
     "ExplanationDisplay",

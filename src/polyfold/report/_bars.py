@@ -1,13 +1,12 @@
-"""Bars: how much parts of a representation repeat one another, and how many clusters there are."""
+"""Bars: how much parts of a representation repeat one another."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from polyfold._typing import Matrix, Table
 from polyfold.report._display import COLORS, Display, Theme, drawing
@@ -80,75 +79,4 @@ class RedundancyDisplay(Display):
             ax.set_yticks(np.arange(values.size), self.names)
             ax.set(xlim=(0, 1.12), xlabel=self.label)
             ax.invert_yaxis()
-        return self
-
-
-class ClusterNumberDisplay(Display):
-    """Score of every number of clusters that was considered, and the one chosen.
-
-    Parameters
-    ----------
-    numbers : array-like of int of shape (k,)
-    scores : array-like of shape (k,)
-    shares : array-like of shape (k,), default=None
-        Of the samples in which a number has the highest score, drawn on an axis of its own.
-    chosen : int, default=None
-    label : str, default="score"
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        After `plot`.
-
-    Examples
-    --------
-    >>> import polyfold as pf
-    >>> display = pf.report.ClusterNumberDisplay([2, 3, 4], [0.4, 0.9, 0.5], chosen=3).plot()
-    >>> display.ax_.get_xlabel()
-    'number of clusters'
-    """
-
-    def __init__(
-        self,
-        numbers: ArrayLike,
-        scores: ArrayLike,
-        *,
-        shares: ArrayLike | None = None,
-        chosen: int | None = None,
-        label: str = "score",
-    ):
-        self.numbers, self.scores, self.shares = numbers, scores, shares
-        self.chosen, self.label = chosen, label
-
-    @classmethod
-    def from_estimator(cls, estimator: BaseEstimator, *, ax: "Axes | None" = None, theme: Theme | None = None) -> Self:
-        """Plot what a fitted :class:`polyfold.BootstrapClustering` with an estimated number has considered."""
-        check_is_fitted(estimator)
-        considered: Mapping[int, Any] = getattr(estimator, "n_clusters_scores_", None) or {}
-        if not considered:
-            raise ValueError(
-                f"estimator must have estimated its number of clusters, got one told it, {estimator!r}; fit with "
-                "n_clusters='auto'."
-            )
-        numbers = sorted(considered)
-        scores, shares = np.array([considered[number] for number in numbers], dtype=float).T
-        return cls(numbers, scores, shares=shares, chosen=int(estimator.n_clusters_)).plot(ax, theme=theme)
-
-    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
-        """Draw on `ax`, or on a new figure, in the colours of `theme`."""
-        numbers, scores = np.asarray(self.numbers), np.asarray(self.scores, dtype=float)
-        with drawing(theme) as plt:
-            ax = self._axes(plt, ax)
-            ax.plot(numbers, scores, "-o", color=COLORS[0], ms=4, label=self.label)
-            for number in np.flatnonzero(numbers == self.chosen):
-                ax.plot(numbers[number], scores[number], "D", color=COLORS[1], ms=9, label=f"chosen: {self.chosen}")
-            if self.shares is not None:
-                right = ax.twinx()
-                right.plot(numbers, self.shares, "--s", color=COLORS[2], ms=3)
-                ax.plot([], [], "--s", color=COLORS[2], ms=3, label="share of the samples")
-                right.set(ylim=(-0.02, 1.05), ylabel="share of the samples")
-                right.spines["right"].set_visible(True)
-            ax.set(xlabel="number of clusters", ylabel=self.label)
-            ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
-            ax.legend(frameon=False)
         return self

@@ -107,7 +107,8 @@ def explore(
     """Write one HTML file in which a fitted model can be explored, without a server or a connection.
 
     It shows small multiples of the modules, of the layers of a network or of pairs of coordinates; points selected
-    in one are highlighted in all. Models with `diversity_path` have a slider over λ.
+    in one are highlighted in all. Models with `diversity_path` have a slider over λ, and clusterers with `levels_` one
+    over the levels, which colours all views.
 
     Parameters
     ----------
@@ -276,6 +277,7 @@ class _Points:
         points = _safe_indexing(X, rows) if self.n < total else X
         if hasattr(model, "labels_") and hasattr(model, "predict"):
             self._color_by("cluster", np.asarray(model.predict(points)))
+        self.levels = _levels(model, points) if hasattr(model, "level_scores_") else []
         if y is not None:
             self._set_labels(y, total)
         self.views = [_extra_view(k, v, total, rows) for k, v in (views or {}).items()]
@@ -292,6 +294,7 @@ class _Points:
             "n": self.n,
             "columns": [encode(name, values) for name, (_, values) in zip(names, self.columns, strict=True)],
             "color": 0 if self.colored else -1,
+            "levels": self.levels,
             "rows": self.rows.tolist() if self.rows[-1] >= self.n else None,
         }
 
@@ -315,6 +318,23 @@ class _Points:
         error = np.sqrt(np.mean((rebuilt - np.asarray(X)) ** 2, axis=1))
         self.columns.append(("reconstruction error", error))
         self.sheets["rebuilt"] = sheet(as_images(rebuilt.reshape(pictures.shape), self.n, like=pictures))
+
+
+def _levels(model: Any, X: Table) -> list[dict[str, Any]]:
+    """Return the clusters of the points at every level, coarse to fine."""
+    numbers, tree = list(model.level_scores_), model.cluster_tree_
+    if not numbers:
+        return []
+    fine = np.asarray(model.predict(X, n_clusters=numbers[-1]))
+    levels = []
+    for number in numbers:
+        # Levels are nested: the finest cluster of a point decides all others. The last entry is for noise, -1.
+        parents = np.full(numbers[-1] + 1, -1)
+        parents[tree.cut(numbers[-1])] = tree.cut(number)
+        levels.append(
+            encode(f"{number} clusters", parents[fine], few=number + 1) | {"chosen": number == model.n_clusters_}
+        )
+    return levels
 
 
 def _told_apart(

@@ -44,7 +44,8 @@ const UNKNOWN = "#e20134"; // of points whose number is missing or infinite
 function coloring(column) {
   if (!column || column.kind === "text") return { values: null, colors: [PLAIN], type: "categorical" };
   if (column.kind === "class") {
-    const colors = column.classes.map((_, i) => legible(classColor(i)));
+    const color = column.classes.length > 4 * COLORS.length ? hueColor : classColor;
+    const colors = column.classes.map((_, i) => legible(color(i)));
     return { values: column.values, colors: colors.length > 1 ? colors : [colors[0], colors[0]], type: "categorical" };
   }
   const known = column.values.filter(Number.isFinite);
@@ -60,6 +61,16 @@ function coloring(column) {
 function classColor(i) {
   const [towards, share] = [[0, 0], [0, 0.45], [255, 0.5], [0, 0.7]][Math.floor(i / COLORS.length) % 4];
   return mixed(COLORS[i % COLORS.length], towards, share);
+}
+
+// Colours of many classes: no two alike, neighbours in number far apart in hue (golden angle).
+function hueColor(i) {
+  const [hue, light, strength] = [(i * 137.508) % 360, [0.5, 0.36, 0.66][i % 3], 0.9];
+  const level = (n) => {
+    const k = (n + hue / 30) % 12;
+    return 255 * (light - strength * Math.min(light, 1 - light) * Math.max(-1, Math.min(k - 3, 9 - k, 1)));
+  };
+  return hex([level(0), level(8), level(4)]);
 }
 
 // On dark paper dark colours are brought up to half the brightness of white.

@@ -3,7 +3,7 @@
 
 class Explorer {
   constructor(data) {
-    Object.assign(this, { data, step: 0, selection: [], focus: null, color: -1 });
+    Object.assign(this, { data, step: 0, selection: [], focus: null, color: -1, level: null });
     this.panels = new Panels(get("views"), {
       onSelect: (view, points) => this.choose(points),
       onHover: (i, panel) => this.hover(i, panel),
@@ -18,14 +18,15 @@ class Explorer {
   }
 
   get column() {
-    return this.chapter.columns[this.color];
+    return this.level === null ? this.chapter.columns[this.color] : this.chapter.levels[this.level];
   }
 
   bind() {
     for (const button of document.querySelectorAll("[data-mode]")) button.onclick = () => this.setMode(button.dataset.mode);
     for (const button of document.querySelectorAll("[data-zoom]")) button.onclick = () => this.panels.zoom(button.dataset.zoom);
     get("slider").oninput = (event) => this.goTo(Number(event.target.value));
-    get("color").onchange = (event) => this.paint(Number(event.target.value));
+    get("color").onchange = (event) => (event.target.value === "level" ? this.showLevel(Number(get("level").value)) : this.paint(Number(event.target.value)));
+    get("level").oninput = (event) => this.showLevel(Number(event.target.value));
     get("point").onchange = (event) => this.find(event.target);
     get("point").onfocus = (event) => event.target.select();
     get("clear").onclick = () => this.clear();
@@ -54,12 +55,18 @@ class Explorer {
 
   async open(index) {
     const chapter = (this.chapter = this.data.chapters[index]);
-    Object.assign(this, { selection: [], focus: null, step: chapter.start, color: chapter.color });
+    Object.assign(this, { selection: [], focus: null, step: chapter.start, color: chapter.color, level: null });
     [...get("tabs").children].forEach((tab, i) => tab.setAttribute("aria-selected", String(i === index)));
     get("main").hidden = false;
     this.introduce();
     const names = ["one colour", ...chapter.columns.map((c) => c.name)];
     const options = names.map((name, i) => element("option", { textContent: name, value: i - 1, disabled: chapter.columns[i - 1]?.kind === "text" }));
+    const { levels } = chapter;
+    if (levels.length) options.push(element("option", { textContent: "level of the slider", value: "level" }));
+    get("levels").hidden = !levels.length;
+    const chosen = Math.max(levels.findIndex((level) => level.chosen), 0);
+    Object.assign(get("level"), { max: Math.max(levels.length - 1, 0), value: chosen });
+    this.nameLevel(chosen);
     get("color").replaceChildren(...options);
     get("color").value = this.color;
     get("path").hidden = chapter.steps.length < 2;
@@ -106,8 +113,23 @@ class Explorer {
     announce(`λ = ${diversity}: ${figures.map(([name, value]) => `${name} ${NUMBER.format(value)}`).join(", ")}`);
   }
 
+  // Colour all views by the clusters of a level.
+  showLevel(index) {
+    this.level = index;
+    get("color").value = "level";
+    this.nameLevel(index);
+    this.draw(false);
+    announce(this.column.name);
+  }
+
+  nameLevel(index) {
+    const name = this.chapter.levels[index]?.name ?? "";
+    get("clusters").textContent = name;
+    get("level").setAttribute("aria-valuetext", name);
+  }
+
   paint(column) {
-    this.color = column;
+    Object.assign(this, { color: column, level: null });
     this.draw(false);
   }
 
