@@ -125,7 +125,9 @@ def run(moments, seed):
         folder = Path(name)
         np.save(folder / "data.npy", rng.standard_normal((1500, 20)) + 4 * rng.integers(5, size=(1500, 1)))
         words = f"fit {folder}/data.npy -o {folder}/model.polyfold --set n_modules=3 --set n_components=5".split()
-        assert start(words).wait() == 0
+        process = start(words)
+        error = process.communicate()[1].decode()
+        assert process.returncode == 0, error
         for command in COMMANDS:
             expected, duration = undisturbed(command, folder)
             for _ in range(moments):

@@ -175,7 +175,7 @@ def test_levels_are_nested_columns_after_the_clusters(call):
 
 
 def test_a_saved_clusterer_predicts_its_levels(call, refused, shared):
-    call(f"cluster :digits.npy --set noise=0.7 {QUICK} --save c.polyfold -o g.npz")
+    call(f"cluster :digits.npy --set noise=0.95 {QUICK} --save c.polyfold -o g.npz")
     call("cluster :digits.npy --with c.polyfold --levels -o again.npz")
     model, X = pf.load("c.polyfold"), np.load(shared / "digits.npy")
     found = np.load("again.npz")

@@ -330,6 +330,7 @@ def test_what_has_no_representation_is_refused(tmp_path):
         explore(np.full((300, 2), np.nan), X, path=path)
 
 
+@pytest.mark.filterwarnings("ignore::polyfold.exceptions.GuessWarning")  # of a small network
 def test_the_levels_of_a_clusterer_are_in_the_page(tmp_path):
     network = pf.MultilayerBootstrapNetwork(2, n_clusterings=20, random_state=0)
     model = pf.BootstrapClustering(network=network, noise=0.7, random_state=0).fit(X[:200])
