@@ -10,8 +10,8 @@ CENTERS_PER_CLASS = 1.5
 # Fraction of the clusterings below that a clustering sees, in every layer above the first [Zhang2016, sec. 5.3].
 CODE_FRACTION = 0.5
 
-# Fractions of the features that "auto" compares; 0.5 is the paper's. Ablation on nine held-out sets: mean NMI 52.3 with
-# the selected fraction, 50.9 with 0.5.
+# Fractions of the features that "auto" compares; 0.5 is the paper's. 20 labelled sets, mean NMI of the sets of choice
+# and held-out: 75.8 and 77.2 with the selected fraction, 74.2 and 77.6 with 0.5.
 FEATURE_FRACTIONS = (0.2, 0.5, 0.8)
 
 # Differences of stability (adjusted Rand index) between layers that count as equal. 22 labelled sets, mean NMI of the

@@ -90,8 +90,7 @@ class MultilayerBootstrapNetwork(
     feature_fraction : float or "auto", default="auto"
         Fraction of the features, and of the clusterings below, that every clustering sees. "auto" selects 0.2, 0.5 or
         0.8 of the features by stability: the adjusted Rand index between two replicates on a sample of the rows
-        (`feature_fraction_scores_`). It takes the smallest fraction within 0.1 of the best, and half of the
-        clusterings below.
+        (`feature_fraction_scores_`). Every clustering then sees half of the clusterings below.
     metric : {"auto", "euclidean", "cosine", "linear", "precomputed"}, default="auto"
         Nearness in the first layer: distance, cosine or inner product on the drawn features. "auto" is the cosine
         for text (rows that are nowhere negative and at least 95 % zeros), else the distance. With "precomputed",

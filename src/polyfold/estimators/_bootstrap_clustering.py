@@ -104,6 +104,9 @@ class BootstrapClustering(TreeClusterer):
     2
     """
 
+    # Of a copy for half of a sample, which has fewer layers: layers above the one that is read.
+    _layers_above: int | None = None
+
     def __init__(
         self,
         n_clusters: Any = None,
@@ -164,9 +167,9 @@ class BootstrapClustering(TreeClusterer):
             max_samples=None,
             random_state=None,
         )
-        # Half of the rows have a layer less.
-        is_last = self.layer_ == len(fitted.layer_sizes_) - 1
-        return clone(self).set_params(network=network, layer=-1 if is_last else self.layer_)
+        half = clone(self).set_params(network=network)
+        half._layers_above = len(fitted.layer_sizes_) - 1 - self.layer_
+        return half
 
     def _sample(self, seeds: np.random.SeedSequence) -> tuple[Any, NDArray]:
         X = self.network_.encoder_.first.X
@@ -210,6 +213,8 @@ class BootstrapClustering(TreeClusterer):
     def _select_layer(self, wanted: int | None, seeds: np.random.SeedSequence) -> int:
         encoder = self.network_.encoder_
         self.layer_scores_: dict[int, float] = {}
+        if self._layers_above is not None:
+            return max(0, len(encoder.sizes) - 1 - self._layers_above)
         if self.layer != "auto":
             return self.network_._level(self.layer)
         if encoder.n_replicates < 2 or wanted == 1:
