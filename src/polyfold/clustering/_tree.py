@@ -5,12 +5,14 @@ clusters are found in all coordinates, and merges from √2 t to t clusters are 
 if this raises the sum of squares within clusters least, which is Ward's method for clusters of any size.
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from polyfold._linalg import distinct_rows, unit_rows
 from polyfold._policy import SMALL_CLUSTERS
@@ -89,11 +91,15 @@ def fit_tree(Z: NDArray, n_clusters: int | None, *, seeds: np.random.SeedSequenc
 
 def _small_means(U: NDArray, count: int, n_init: int, seed: int) -> NDArray:
     """Means of `count` small clusters, or the distinct rows if there are no more."""
-    found = distinct_rows(U)
-    distinct = U if found is None else U[found[0]]
+    groups = distinct_rows(U)
+    distinct = U if groups is None else U[groups[0]]
     if len(distinct) <= count:
         return distinct
-    return KMeans(count, n_init=n_init, max_iter=STEPS, random_state=seed).fit(U).cluster_centers_
+    with warnings.catch_warnings():
+        # Rows that differ by rounding only make fewer clusters.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = KMeans(count, n_init=n_init, max_iter=STEPS, random_state=seed).fit(U)
+    return found.cluster_centers_[np.unique(found.labels_)]
 
 
 def _nearest(U: NDArray, means: NDArray) -> NDArray:
