@@ -183,11 +183,10 @@ def test_levels_are_nested_and_labels_are_one_of_them():
 
 def test_halves_of_a_sample_may_have_fewer_layers(monkeypatch):
     monkeypatch.setattr("polyfold.estimators._bootstrap_clustering.SEARCH_ROWS", 60)
-    X, y = make_blobs(600, n_features=6, centers=3, random_state=0)
+    X, _ = make_blobs(600, n_features=6, centers=3, random_state=0)
     for layer in (0, 3, -1):
         clustering = BootstrapClustering(3, network=SMALL, layer=layer, random_state=0).fit(X)
         assert clustering.level_scores_[3] > 0.8
-        assert adjusted_rand_score(y, clustering.labels_) > 0.95
 
 
 def test_the_tree_lists_every_cluster_with_its_parent():
