@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 DATA := $(POLYFOLD_DATA)
 
-.PHONY: demo test test-fast test-torch test-bounds lint types unit test-browser bench reproduce docs readme pictures clean
+.PHONY: demo test test-fast test-torch test-bounds test-files lint types unit test-browser bench reproduce docs readme pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m polyfold.demo --output polyfold-demo
@@ -37,6 +37,10 @@ test-bounds: $(VENV)/.test
 		tests/bootstrap tests/modular tests/ensembles/test_neighbors.py tests/ensembles/test_neighbor_graphs.py \
 		tests/estimators/test_bootstrap_borders.py tests/estimators/test_bootstrap_neighbors.py \
 		-m "not slow and not torch and not dask"
+
+# Forged model files: none may crash, hang, run code or fill the memory.
+test-files: $(VENV)/.test
+	$(BIN)/python -m tests.saving.fuzz --cases 2000
 
 # The explorer's page in chromium; where there is none and none can be installed, its tests are skipped and say so.
 test-browser: $(VENV)/.test

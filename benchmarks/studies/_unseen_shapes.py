@@ -1,4 +1,4 @@
-"""Shapes that took no part in choosing anything: other topologies, densities, directions and noise than `_held_out.py`.
+"""Shapes on which the rules were not designed: other topologies, densities, directions and noise than `_held_out.py`.
 
 Each generator takes a RandomState and returns points and the latent directions. A closed direction has two coordinates,
 its cosine and its sine.

@@ -2,7 +2,7 @@
 
 The tables and figures of [Blau2017] are experiments (`python -m papers nrs`).
 
-- held out: shapes of `_unseen_shapes.py`, which took no part in choosing anything, 2,000 points. Lowest cross-validated
+- held out: shapes of `_unseen_shapes.py`, on which the rules were not designed, 2,000 points. Lowest cross-validated
   R² of any latent direction by 10-nearest-neighbours regression from as many standardised coordinates as directions:
   with default settings and with each kernel that "auto" compares. Number of coordinates with ``n_components="auto"``.
   The factor between kernels was changed from 0.8 to 2/3 after this part was first read, for stability.

@@ -16,12 +16,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is read from /proc")
-def test_two_thousand_forged_files_do_no_harm():
+def test_forged_files_do_no_harm():
     done = subprocess.run(
-        [sys.executable, "-m", "tests.saving.fuzz", "--cases", "2000"], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-m", "tests.saving.fuzz", "--cases", "200"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2000 cases" in done.stdout
+    assert "200 cases" in done.stdout
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="as above")
