@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._progress import shows_progress
 from polyfold._typing import FloatArray, RandomState, Table
-from polyfold._validation import check_range, import_extra, keeps_state_on_failure
+from polyfold._validation import check_not_tiny, check_range, import_extra, keeps_state_on_failure
 from polyfold.estimators._network import NetworkEstimator
 from polyfold.training import MLP, Scaling, Training
 
@@ -116,6 +116,7 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         self._flat = answers.ndim == 1
         targets = answers.reshape(len(answers), -1).astype(np.float64)
         check_range(rows)
+        check_not_tiny(rows)
         check_range(targets, "y")
         self._inputs, self._targets = Scaling(rows), Scaling(targets)
         self._train(self._inputs.apply(rows), self._targets.apply(targets), self._targets.scale**2)
