@@ -1,7 +1,7 @@
-"""Every number that can change a result of networks, axes, clustering, neighbour searches, estimators and ensembles.
+"""Every number chosen by evidence that changes a result of networks, axes, clustering, neighbour searches, estimators and ensembles.
 
-Each constant has its reason and its evidence. A number that is not here, such as the size of a block, changes the time
-or the memory of a computation, never its result.
+Each constant has its reason and its evidence. Numbers that are not here are sizes of blocks and samples, counts of
+steps and tolerances; `tests/test_policy.py` lists them.
 """
 
 # Centres of the last layer per class: fewer would not be stronger than guessing [Zhang2016, sec. 5.3.1].
