@@ -1,4 +1,4 @@
-"""Every number chosen by evidence that changes a result of networks, axes, clustering, neighbour searches, estimators and ensembles.
+"""Every number, chosen by evidence, that changes results of networks, axes, clusters, searches and ensembles.
 
 Each constant has its reason and its evidence. Numbers that are not here are sizes of blocks and samples, counts of
 steps and tolerances; `tests/test_policy.py` lists them.
