@@ -122,6 +122,7 @@ def functions(folder: Path) -> Iterator[Check]:
         pf,
         {
             "load": (save_and_load, ()),
+            "explain": (lambda: pf.explain(Z, X, random_state=0).tables["axes"], ()),
             "save": (save_and_load, ()),
             "select_diversity": (lambda: pf.select_diversity(modular(), X, y, grid=[0.0, 0.9], cv=2), ()),
             "show_progress": (lambda: pf.show_progress(False), ()),
@@ -155,6 +156,7 @@ def functions(folder: Path) -> Iterator[Check]:
             "make_image_background": (lambda: datasets.make_image_background(BYTES, random_state=0), pillow),
             "make_random_background": (lambda: datasets.make_random_background(BYTES, random_state=0), ()),
             "make_rectangles": (lambda: datasets.make_rectangles(4, random_state=0), ()),
+            "make_rendered_object": (lambda: datasets.make_rendered_object(4, random_state=0), ()),
             "make_ring": (lambda: datasets.make_ring(10, random_state=0), ()),
             "make_rotations": (lambda: datasets.make_rotations(BYTES, random_state=0), ()),
             "make_strip": (lambda: datasets.make_strip(10, random_state=0), ()),
@@ -170,6 +172,7 @@ def functions(folder: Path) -> Iterator[Check]:
             "ClusterTreeDisplay": (lambda: report.ClusterTreeDisplay([[0, 0, 1], [0, 2, 1]]).plot(), plot),
             "DecisionRegionDisplay": (lambda: report.DecisionRegionDisplay.from_representation(Z, y), plot),
             "DiversityDisplay": (lambda: report.DiversityDisplay.from_estimator(modular(), X, y=y), plot),
+            "ExplanationDisplay": (lambda: pf.explain(Z, X, random_state=0).plot(), plot),
             "LossDisplay": (lambda: report.LossDisplay.from_estimator(modular()), plot),
             "RedundancyDisplay": (lambda: report.RedundancyDisplay.from_representation(Z), plot),
             "RepresentationDisplay": (lambda: report.RepresentationDisplay.from_estimator(modular(), X, y=y), plot),
