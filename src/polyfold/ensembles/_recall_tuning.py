@@ -123,7 +123,8 @@ def tune(search: Tunable, k: int, wanted: float) -> SearchBudget:
     """Return the fewest modules, and the fewest candidates from them, that reach a wanted recall of k neighbours."""
     n, M, _ = search.shape
     k = min(k, n - 1)
-    if k == 0 or (search.engine == "hnsw" and n * n <= EXACT_PAIRS):
+    # Samples cannot show that nothing is missed: all neighbours are found by a scan of all modules only.
+    if k == 0 or wanted == 1 or (search.engine == "hnsw" and n * n <= EXACT_PAIRS):
         return SearchBudget(M, max(1, -(-k // M)), max(1, k), False, 1.0, 0.0)
     budget = _tune_graph(search, k, wanted) if search.engine == "hnsw" else None
     return budget or _tune_scan(search, k, wanted)
