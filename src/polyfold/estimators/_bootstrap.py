@@ -293,7 +293,8 @@ class MultilayerBootstrapNetwork(
         stored = lambda replicate: None  # noqa: E731
         if checkpoint is not None:
             stored = ReplicateCheckpoints(checkpoint, settings(self, rows, sizes), seed)
-        self._is_uneven = self.metric_ == "euclidean" and advise_scaling(self, rows)
+        if self.metric_ == "euclidean":
+            advise_scaling(self, rows)
         with phase("network"):
             self.encoder_ = self._fit_encoder(rows, sizes, n_clusters, seeds, stored)
         with phase("output"):

@@ -106,10 +106,10 @@ def is_text(X: Any) -> bool:
     return not dense and not (values.size and values.min() < 0)
 
 
-def advise_scaling(network: Any, X: Any) -> bool:
-    """Warn, and return True, if a tenth of the columns hold nearly all of the variance."""
+def advise_scaling(network: Any, X: Any) -> None:
+    """Warn if a tenth of the columns hold nearly all of the variance."""
     if X.shape[1] < 2:
-        return False
+        return
     X = X[:: -(-X.shape[0] // ADVICE_ROWS)]
     # Divided by the largest entry, so that squares of huge and of tiny numbers stay finite.
     unit = float(max(X.max(), -float(X.min()))) or 1.0
@@ -120,7 +120,7 @@ def advise_scaling(network: Any, X: Any) -> bool:
     order = np.argsort(variance)[::-1][: max(1, X.shape[1] // 10)]
     fraction = variance[order].sum() / (variance.sum() or 1.0)
     if fraction < HEAVY or np.count_nonzero(variance) <= len(order):
-        return False
+        return
     names = getattr(network, "feature_names_in_", np.arange(X.shape[1]))[order[:3]]
     warnings.warn(
         f"{fraction:.0%} of the variance of X is in {len(order)} of its {X.shape[1]} columns "
@@ -129,7 +129,6 @@ def advise_scaling(network: Any, X: Any) -> bool:
         ScaleWarning,
         stacklevel=outside(),
     )
-    return True
 
 
 def output_dtype(rows: Any, given: Any) -> type[np.floating]:

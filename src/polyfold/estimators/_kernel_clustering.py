@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples
 
 from polyfold._linalg import as_dense, row_norms_safe, unit_rows
 from polyfold._policy import N_NEIGHBORS, SEARCH_ROWS, STABILITY_ROWS
@@ -180,18 +180,8 @@ class KernelClustering(TreeClusterer):
         take_feature_names(self, self.model_)
         return self
 
-    @by_blocks
-    def predict(self, X: Rows, n_clusters: int | None = None) -> NDArray:
-        """Cluster of every point: (n_samples,).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
-        n_clusters : int, optional
-            Where the tree is cut; by default as for `labels_`.
-        """
-        check_is_fitted(self)
-        return self.model_.predict(X, n_clusters=n_clusters)
+    def _leaves(self, X: Any) -> tuple[NDArray, NDArray]:
+        return self.model_._leaves(X)
 
     def _coordinates(self, X: Any) -> NDArray:
         return self.model_._coordinates(X)
