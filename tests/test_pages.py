@@ -7,23 +7,13 @@ import pytest
 
 pytest.importorskip("benchmarks", reason="the source distribution has no benchmarks")
 from benchmarks._measure import measured
-from benchmarks.pages import _clusters, _maps, _search, peers, reproduction
+from benchmarks.pages import _clusterings, _coordinates, _maps, _search, peers, reproduction
 from benchmarks.pages._markdown import cells, table
-
-SEED = {"acc": [50.0], "ari": [50.0], "cpu": [1.0], "megabytes": [1], "groups": [3]}
-
-
-def run(nmi, **changes):
-    return {**SEED, "nmi": [nmi], **changes}
-
-
-def runs(ours, umap, plain, warned=()):
-    methods = {"polyfold": run(ours), "UMAP + k-means": run(umap), "k-means": run(plain)}
-    return {"iris": {**methods, "polyfold, auto": run(ours, warnings=[list(warned)])}}
 
 
 def test_the_page_is_what_the_figures_say():
-    assert (peers.DOCS / "peers.md").read_text() == peers.page()
+    assert (peers.DOCS / "peers.md").read_text() == peers.page(), "run `make readme`"
+    assert (peers.DOCS / "peers-numbers.md").read_text() == peers.appendix(), "run `make readme`"
 
 
 def test_the_pages_of_the_papers_are_what_the_results_say():
@@ -37,14 +27,13 @@ def test_the_committed_results_are_of_full_size_and_keep_their_cells():
         assert not result["panels"] or (reproduction.RESULTS / f"{name}.png").exists(), name
 
 
-def test_a_claim_that_fails_is_counted_and_comes_first():
+def test_a_claim_that_fails_is_counted_and_listed():
     claim = {"statement": "A", "source": "Sec. 1", "verdict": "holds", "evidence": "1", "why": "", "see": ""}
-    failed = {**claim, "statement": "B", "verdict": "does not hold", "why": "Noise.", "see": "mbm-figure1"}
-    found = {"mbm-table2": {"claims": [claim, failed]}}
+    found = {"mbm-table2": {"claims": [claim, {**claim, "statement": "B", "verdict": "does not hold"}]}}
     text = reproduction.overview(found)
     assert "| 1 of 8 | 1 | 1 | 0 | 50 % |" in text
-    assert text.index("| B |") < text.index("| A |")
-    assert "1. Noise. (see mbm-figure1)" in text  # the experiment itself is linked in any case
+    assert "| B | Sec. 1 | [mbm-table2](reproduction/mbm.md#mbm-table2) |" in text
+    assert "| A |" not in text
 
 
 def test_best_values_are_bold_and_missing_ones_a_dash():
@@ -53,59 +42,45 @@ def test_best_values_are_bold_and_missing_ones_a_dash():
     assert table(["a", "b"], [["x", "1"]]).splitlines() == ["| a | b |", "| --- | ---: |", "| x | 1 |"]
 
 
-def test_every_method_that_is_ahead_is_named():
-    lost = _clusters.losses(runs(60.0, 61.0, 70.0))
-    assert "k-means +10.0, UMAP + k-means +1.0" in lost
-    assert "0 of 1 lines" in lost
-    assert "1 of 1 lines" in _clusters.losses(runs(70.0, 61.0, 69.0))
+def clustering(nmi):
+    return {"0": {"labels": [3, nmi, 50.0, 0.0], "cpu": 1.0}}
 
 
-def test_the_summary_names_sets_far_below_k_means():
-    assert "iris (-3.0)" in _clusters.summary(runs(60.0, 50.0, 63.0))
-    assert "iris" not in _clusters.summary(runs(60.0, 50.0, 61.0))
-
-
-@pytest.mark.parametrize(
-    ("warned", "silent"), [(["GuessWarning: n_clusters"], "none"), (["ScaleWarning: rows"], "iris")]
-)
-def test_a_wrong_number_without_a_warning_is_said(warned, silent):
-    text = _clusters.numbers(runs(60.0, 50.0, 50.0, warned), {"iris": 5})
-    assert f"wrong without a warning: {silent}." in text
-    assert f"| iris | 5 | {'3?' if silent == 'none' else '3'} |" in text
-
-
-def test_groups_that_are_far_below_those_of_others_are_named():
-    found = runs(60.0, 50.0, 50.0, ["GuessWarning: n_clusters"])
-    ours = found["iris"]["polyfold, auto"]
-    for other, nmi in (("UMAP + HDBSCAN", 70.0), ("Leiden, resolution 1", 75.0)):
-        found["iris"][other] = {"nmi": [nmi], "groups": [4]}
-    for mine, said in ((60.0, "iris (-15)"), (70.0, "none")):
-        ours["nmi"] = [mine]
-        text = _clusters.numbers(found, {"iris": 3})
-        assert f"{mine} / 70.0 / 75.0 (sets on which defaults were chosen)" in text
-        assert f"More than 10 below the best of the others: {said}." in text
-
-
-def test_maps_that_are_behind_are_named():
-    scores = {"accuracy": 90.0, "trustworthiness": 0.95, "cpu": 2.0}
-    behind = {**scores, "accuracy": 89.5, "trustworthiness": 0.93, "cpu": 5.0}
-    text = _maps.section({"usps_11000": {"rows": 5, "umap": scores, "ours": behind}, "summary": {"sets": 1}})
-    assert "| usps_11000 | 1.00 | 2.50 |" in text
-    assert "on 0 of 1 sets; behind on: usps_11000 (-0.5)" in text
-    assert "below umap-learn's on: usps_11000 (-0.020)" in text
-
-
-def test_levels_at_which_search_is_slower_are_named():
-    row = {
-        "query ratio": 1.2,
-        "build ratio": 0.4,
-        "ours": {"s": 1.2},
-        "HNSW": {"s": 1.0, "M": 16, "efConstruction": 20},
+def test_means_of_clusterings_show_held_out_sets_first_and_count_missing_ones():
+    runs = {
+        "iris": {"k-means, 1 run": clustering(40.0), "UMAP + k-means": clustering(60.0)},
+        "orl_32": {"k-means, 1 run": clustering(80.0)},
     }
-    text = _search.section({"target": {"queries": 1000, "rows": [{"level": "recall 95 %", **row}]}})
-    assert "Slower to answer than HNSW at: recall 95 % (16, 20)." in text
-    assert "More than half of its time to build at: " in text
-    assert text.count("recall 95 % (16, 20)") == 1
+    text = _clusterings.summary({"rivals": runs, "sets": {}})
+    assert "|  | held out (1) | other labelled (1) | embeddings (0) |" in text
+    assert "| k-means, 1 run | 80.0 | 40.0 | – |" in text
+    assert "| UMAP + k-means | – | 60.0 | – |" in text
+
+
+def test_older_runs_of_ours_are_marked_on_the_page():
+    assert _clusterings.is_older() is ("older than the rest" in peers.page())
+
+
+def test_maps_are_averaged_over_held_out_sets_first():
+    scores = {"accuracy": 90.0, "trustworthiness": 0.95, "cpu": 2.0, "megabytes": 1.0}
+    behind = {**scores, "accuracy": 89.5, "cpu": 5.0}
+    figures = {"usps_11000": {"umap": scores, "ours": behind}, "digits": {"umap": scores, "ours": scores}}
+    lines = _maps.summary(figures).splitlines()
+    assert lines[2:4] == [
+        "| umap-learn, held out (1 sets) | **90.0** | **0.950** | 1.00 |",
+        "| BootstrapMap, held out (1 sets) | 89.5 | **0.950** | 2.50 |",
+    ]
+
+
+def test_search_is_compared_with_one_setting_of_the_peer():
+    row = {"level": "recall 95 %", "query ratio": 1.2, "build ratio": 0.4}
+    rows = [{**row, "HNSW": {"M": 16, "efConstruction": 40}}, {**row, "HNSW": {"M": 8, "efConstruction": 40}}]
+    assert _search.summary({"rows": rows}).splitlines()[2:] == ["| recall 95 % | 1.20 | 0.40 |"]
+
+
+def test_unseen_shapes_show_the_best_single_kernel():
+    figures = {"cone, 2": {"every kernel": {"lle": 0.7, "isomap": 0.9}, "R²": 0.8, "number": 3}}
+    assert "| cone, 2 | 0.800 | 0.900 (isomap) | 3 of 2 |" in _coordinates.unseen(figures)
 
 
 @pytest.mark.slow

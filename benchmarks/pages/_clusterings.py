@@ -8,13 +8,57 @@ from typing import Any
 import numpy as np
 
 from benchmarks.labelled import NAMES, is_held_out
-from benchmarks.pages._markdown import cells, table
+from benchmarks.pages._markdown import cells, results, table
 from benchmarks.rivals import METHODS
 
 SMALL = 2000
 CLUSTERS, NMI, ARI, NOISE = range(4)  # places in what is recorded of a clustering
 Run = dict[str, Any]
 Runs = dict[str, dict[str, dict[str, Run]]]  # by set, method and seed
+
+
+def measured() -> dict[str, Any]:
+    """Read the study; if our clusterers are not in it yet, take their runs from the older study ``peers``."""
+    figures = results("clusterings").get("figures", {"rivals": {}, "sets": {}})
+    return figures if "ours" in figures else {**figures, "ours": _older()}
+
+
+def is_older() -> bool:
+    """Whether our clusterers were measured by the older study."""
+    return "ours" not in results("clusterings").get("figures", {})
+
+
+def _older() -> Runs:
+    names = {"polyfold": "BootstrapClustering(c)", "polyfold, auto": "BootstrapClustering()"}
+    runs: Runs = {}
+    for name, methods in results("peers").get("figures", {}).get("ours", {}).items():
+        for method, label in names.items():
+            found = methods.get(method)
+            if found:
+                rows = zip(found["groups"], found["nmi"], found["ari"], found["cpu"], strict=True)
+                runs.setdefault(name, {})[label] = {
+                    str(seed): {"labels": [n, score, rand, 0.0], "cpu": cpu}
+                    for seed, (n, score, rand, cpu) in enumerate(rows)
+                }
+    return runs
+
+
+def together(figures: dict[str, Any]) -> Runs:
+    """Return the runs of all methods by set."""
+    runs: Runs = {}
+    for part in ("rivals", "ours"):
+        for name, found in figures.get(part, {}).items():
+            runs.setdefault(name, {}).update(found)
+    return runs
+
+
+def groups_of_sets(runs: Runs) -> dict[str, list[str]]:
+    """Sort sets by their part in choosing defaults, held-out sets first."""
+    return {
+        "held out": [n for n in runs if is_held_out(n)],
+        "other labelled": [n for n in runs if n in NAMES and not is_held_out(n)],
+        "embeddings": [n for n in runs if n not in NAMES],
+    }
 
 
 def label_score(place: int) -> Callable[[Run], float]:
@@ -27,22 +71,25 @@ def best_score(place: int) -> Callable[[Run], float]:
     return lambda run: max(level[place] for level in run.get("levels", [run["labels"]]))
 
 
+def summary(figures: dict[str, Any]) -> str:
+    """Mean NMI of every method over groups of sets, with the number of clusters given and without it."""
+    runs = together(figures)
+    groups, methods = groups_of_sets(runs), _methods(runs)
+    tables = []
+    for title, is_told in (("Number of clusters given", True), ("Number of clusters unknown, default labels", False)):
+        chosen = [m for m in methods if METHODS[m].is_told is is_told]
+        tables.append(f"{title}, mean NMI in %:\n\n{_means(runs, groups, chosen, label_score(NMI))}")
+    cost = _means(runs, groups, methods, lambda run: run["cpu"], np.median)
+    return "\n\n".join([*tables, f"Median CPU seconds of a fit:\n\n{cost}"])
+
+
 def section(figures: dict[str, Any]) -> str:
     """Tables of what is recorded: means over groups of sets, then NMI, ARI and CPU seconds of every set."""
-    runs: Runs = {}
-    for part in ("rivals", "ours"):
-        for name, found in figures.get(part, {}).items():
-            runs.setdefault(name, {}).update(found)
-    sizes = figures["sets"]
-    methods = [label for label in METHODS if any(label in found for found in runs.values())]
+    runs, sizes = together(figures), figures["sets"]
+    methods, groups = _methods(runs), groups_of_sets(runs)
     levels = [
         m for m in methods if any("levels" in run for found in runs.values() for run in found.get(m, {}).values())
     ]
-    groups = {
-        "held out": [n for n in runs if is_held_out(n)],
-        "other labelled": [n for n in runs if n in NAMES and not is_held_out(n)],
-        "embeddings": [n for n in runs if n not in NAMES],
-    }
     same = {group: [n for n in names if all(m in runs[n] for m in levels)] for group, names in groups.items()}
     small = {f"at most {SMALL} rows": [n for n in runs if sizes[n]["rows"] <= SMALL]}
     told = [m for m in methods if METHODS[m].is_told]
@@ -58,26 +105,31 @@ def section(figures: dict[str, Any]) -> str:
         "CPU seconds, median": _means(runs, {**groups, **small}, methods, lambda run: run["cpu"], np.median),
         "NMI of every set (best level if there are several)": _by_set(runs, groups, methods, best_score(NMI)),
         "ARI of every set (best level if there are several)": _by_set(runs, groups, methods, best_score(ARI)),
+        "Number of clusters of the default labels": _by_set(runs, groups, untold, label_score(CLUSTERS)),
         "CPU seconds of every set": _by_set(runs, groups, methods, lambda run: run["cpu"]),
     }
     return "\n\n".join(f"### {title}\n\n{text}" for title, text in tables.items())
 
 
-def _mean(runs: Runs, name: str, label: str, read: Callable[[Run], float]) -> float | None:
-    """Mean over seeds."""
+def mean(runs: Runs, name: str, label: str, read: Callable[[Run], float]) -> float | None:
+    """Mean over seeds; None if the method was not run on the set."""
     found = runs[name].get(label, {})
     return float(np.mean([read(run) for run in found.values()])) if found else None
+
+
+def _methods(runs: Runs) -> list[str]:
+    return [label for label in METHODS if any(label in found for found in runs.values())]
 
 
 def _means(
     runs: Runs, groups: dict[str, list[str]], methods: list[str], read: Callable[[Run], float], middle: Any = np.mean
 ) -> str:
-    """One line per method; a number in brackets says how many sets it ran on if it is not all of them."""
+    """One line per method; a number in brackets is the number of sets it ran on if it is not all of them."""
     rows = []
     for label in methods:
         row = [label]
         for names in groups.values():
-            known = [v for n in names if (v := _mean(runs, n, label, read)) is not None]
+            known = [v for n in names if (v := mean(runs, n, label, read)) is not None]
             fewer = f" ({len(known)})" if len(known) < len(names) else ""
             row.append(f"{middle(known):.1f}{fewer}" if known else "–")
         rows.append(row)
@@ -86,5 +138,5 @@ def _means(
 
 def _by_set(runs: Runs, groups: dict[str, list[str]], methods: list[str], read: Callable[[Run], float]) -> str:
     names = [name for group in groups.values() for name in group]
-    rows = [[name, *cells([_mean(runs, name, m, read) for m in methods], best=None)] for name in names]
+    rows = [[name, *cells([mean(runs, name, m, read) for m in methods], best=None)] for name in names]
     return table(["", *methods], rows)

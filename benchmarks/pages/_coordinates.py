@@ -1,4 +1,4 @@
-"""Sections on few coordinates: errors of classifiers, and directions of manifolds."""
+"""Tables of few coordinates: errors of classifiers, and directions of manifolds."""
 
 from __future__ import annotations
 
@@ -7,83 +7,62 @@ from typing import Any
 import numpy as np
 
 from benchmarks.labelled import is_held_out
-from benchmarks.pages._markdown import cells, listed, table
-from benchmarks.pages._papers import OURS
-from benchmarks.studies._held_out import SHAPES
+from benchmarks.pages._markdown import cells, table
 
 COUNTS = (2, 3, 5, 10)
+JUDGES = ("10-NN", "SVM")
 
 
-def is_ours(method: str) -> bool:
-    """Whether a method is one of the library."""
-    return method.startswith("polyfold")
+def summary(figures: dict[str, Any]) -> str:
+    """Error of 10 nearest neighbours by number of coordinates on the held-out sets; the lowest is bold."""
+    held = [name for name in figures if is_held_out(name)]
+    return "\n\n".join(f"{name}, error in %:\n\n{_errors(figures[name], JUDGES[:1])}" for name in held)
 
 
-def classes(figures: dict[str, Any]) -> str:
-    """One table for each judge and set: methods in rows, numbers of coordinates in columns; lowest error in bold."""
+def section(figures: dict[str, Any]) -> str:
+    """Errors of both classifiers, CPU seconds and memory of every method."""
     blocks = []
     for name, methods in figures.items():
-        errors = {
-            method: [
-                float(np.mean([draw[i] for draw in rows[judge]]))
-                for judge in ("10-NN", "SVM")
-                for i in range(len(COUNTS))
-            ]
-            for method, rows in methods.items()
-        }
-        columns = [cells(column, 1, "lowest") for column in zip(*errors.values(), strict=True)]
-        rows = [
-            [method, *values, *(f"{np.mean(methods[method][cost]):.0f}" for cost in ("cpu", "megabytes"))]
-            for method, values in zip(errors, zip(*columns, strict=True), strict=True)
-        ]
-        head = ["", *[f"{judge}, {d}" for judge in ("10-NN", "SVM") for d in COUNTS], "processor s", "MB"]
         title = f"### {name}{' (held out)' if is_held_out(name) else ''}: error, % by number of coordinates"
-        blocks.append(f"{title}\n\n{table(head, rows)}\n\n{_verdict(errors)}")
+        blocks.append(f"{title}\n\n{_errors(methods, JUDGES, ('cpu', 'megabytes'))}")
     return "\n\n".join(blocks)
 
 
-def _verdict(errors: dict[str, list[float]]) -> str:
-    """Where the best of ours is behind the best of the others, and where it is ahead."""
-    labels = [f"{judge} on {d}" for judge in ("10-NN", "SVM") for d in COUNTS]
-    ours = np.min([e for m, e in errors.items() if is_ours(m)], axis=0)
-    others = np.min([e for m, e in errors.items() if not is_ours(m)], axis=0)
-    lost = [f"{label} ({a:.1f} against {b:.1f})" for label, a, b in zip(labels, ours, others, strict=True) if a > b]
-    return f"The best of ours loses to the best of the others: {listed(lost, 'nowhere')}."
+def _errors(methods: dict[str, Any], judges: tuple[str, ...], costs: tuple[str, ...] = ()) -> str:
+    columns = [
+        cells([float(np.mean([draw[i] for draw in rows[judge]])) for rows in methods.values()], 1, "lowest")
+        for judge in judges
+        for i in range(len(COUNTS))
+    ]
+    columns += [[f"{np.mean(rows[cost]):.0f}" for rows in methods.values()] for cost in costs]
+    names = {"cpu": "CPU s", "megabytes": "MB"}
+    head = ["", *(f"{judge}, {d}" for judge in judges for d in COUNTS), *(names[cost] for cost in costs)]
+    return table(head, [[method, *row] for method, row in zip(methods, zip(*columns, strict=True), strict=True)])
 
 
 def manifolds(figures: dict[str, Any]) -> str:
-    """Shapes in rows, methods in columns, lowest R² of any direction; best in bold."""
+    """Shapes in rows, methods in columns, lowest R² of any direction, and their mean; best in bold."""
     methods = list(next(iter(figures.values())))
-
-    def line(name: str) -> list[str]:
-        return [name, *cells([float(np.mean(figures[name][m])) for m in methods], 2)]
-
-    known, held = [n for n in figures if n not in SHAPES], [n for n in figures if n in SHAPES]
-    divider = [["*held out:*", *[""] * len(methods)]] if held else []
-    means = []
-    for label, names in (("mean of those not held out", known), ("mean, held out", held)):
-        if names:
-            means.append([label, *cells([float(np.mean([figures[n][m] for n in names])) for m in methods], 2)])
-    lost = []
-    for name in figures:
-        ours, others = (
-            max(float(np.mean(figures[name][m])) for m in methods if is_ours(m) is own) for own in (True, False)
-        )
-        if round(others, 2) > round(ours, 2):
-            lost.append(f"{name} ({ours:.2f} against {others:.2f})")
-    body = table(["shape, coordinates", *methods], [*map(line, known), *divider, *map(line, held), *means])
-    return f"{body}\n\nThe best of ours loses to the best of the others on: {listed(lost, 'none')}."
+    rows = [[name, *cells([float(np.mean(found[m])) for m in methods], 2)] for name, found in figures.items()]
+    means = [float(np.mean([figures[name][m] for name in figures])) for m in methods]
+    return table(["shape, coordinates", *methods], [*rows, ["mean", *cells(means, 2)]])
 
 
-def fifteen(figures: dict[str, list[float]], errors: dict[str, dict[int, float]]) -> str:
+def unseen(figures: dict[str, Any]) -> str:
+    """R² of the default axes and of the best single kernel on shapes that no rule was designed on."""
+    rows = []
+    for name, found in figures.items():
+        kernels = found["every kernel"]
+        best = max(kernels, key=kernels.__getitem__)
+        directions = name.rpartition(", ")[2]
+        rows.append([name, f"{found['R²']:.3f}", f"{kernels[best]:.3f} ({best})", f"{found['number']} of {directions}"])
+    return table(["shape, directions", "R², default", "R², best single kernel", "number of axes found"], rows)
+
+
+def svm(figures: dict[str, list[float]], errors: dict[str, dict[int, float]]) -> str:
     """Errors of the paper's SVM on 15,000 images: UMAP's, and those of the paper's table as reproduced."""
     umap = {int(d): float(np.mean(found)) for d, found in figures.items()}
     counts = sorted({*umap, *(d for found in errors.values() for d in found)})
-    labelled = {f"eigenmaps, {name}": found for name, found in errors.items()}
-    rows = [
-        [label, *cells([found.get(d) for d in counts], 1, None)] for label, found in {"UMAP": umap, **labelled}.items()
-    ]
-    enough = [d for d, error in sorted(errors[OURS].items()) if error <= umap[2]]
-    needs = f"needs {enough[0]}" if enough else "never gets there"
-    verdict = f"For the {umap[2]:.1f} % that UMAP reaches with two coordinates, ours {needs}."
-    return f"{table(['error, % by coordinates', *map(str, counts)], rows)}\n\n{verdict}"
+    methods = {"UMAP": umap, **{f"eigenmaps, {name}": found for name, found in errors.items()}}
+    rows = [[label, *cells([found.get(d) for d in counts], 1, None)] for label, found in methods.items()]
+    return table(["error, % by coordinates", *map(str, counts)], rows)

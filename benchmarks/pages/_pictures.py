@@ -13,17 +13,16 @@ import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from benchmarks.labelled import is_held_out
-from benchmarks.pages._clusters import OURS, UMAP, floor_of, mean, together
+from benchmarks.pages._clusterings import NMI, label_score, mean, measured, together
 from benchmarks.pages._markdown import results
 
-COLORS = {"polyfold": "#c0392b", UMAP: "#2c6fbb", "k-means (text: LSA + k-means)": "#8a8a8a"}
+OURS, PEER = "BootstrapClustering(c)", "UMAP + k-means"
+COLORS = {OURS: "#c0392b", "KernelClustering(c)": "#e59866", PEER: "#2c6fbb", "k-means, 1 run": "#8a8a8a"}
 
 
 def draw(folder: Path) -> None:
     """Draw all pictures whose figures are there."""
-    figures = results("peers").get("figures", {})
-    if runs := together(figures):
-        _save(clusters(runs), folder / "peers-clusters.png")
+    _save(clusters(together(measured())), folder / "peers-clusters.png")
     few = results("coordinates").get("figures", {})
     if "classes" in few:
         _save(errors(few["classes"]), folder / "peers-coordinates.png")
@@ -32,18 +31,20 @@ def draw(folder: Path) -> None:
 
 
 def clusters(runs: dict[str, Any]) -> Any:
-    """NMI on every set, ordered by what is gained; held-out sets marked."""
-    names = sorted(runs, key=lambda n: mean(runs, n, OURS, "nmi") - mean(runs, n, UMAP, "nmi"))
+    """NMI on every set with the number of clusters given, ordered by what is gained; held-out sets marked."""
+    nmi = {name: {m: mean(runs, name, m, label_score(NMI)) for m in COLORS} for name in runs}
+    nmi = {name: found for name, found in nmi.items() if found[OURS] is not None and found[PEER] is not None}
+    names = sorted(nmi, key=lambda name: nmi[name][OURS] - nmi[name][PEER])
     figure, axis = plt.subplots(figsize=(7.5, 0.27 * len(names) + 1.2))
-    places = np.arange(len(names))
-    columns = ([OURS] * len(names), [UMAP] * len(names), [floor_of(runs, n) for n in names])
-    values = [[mean(runs, n, m, "nmi") for n, m in zip(names, methods, strict=True)] for methods in columns]
-    axis.hlines(places, np.min(values, axis=0), np.max(values, axis=0), color="#dddddd", zorder=1)
-    for (label, color), found in zip(COLORS.items(), values, strict=True):
-        axis.scatter(found, places, 34 if label == OURS else 22, color=color, label=label, zorder=2)
-    axis.set_yticks(places, [f"{n} *" if is_held_out(n) else n for n in names])
+    for method, color in COLORS.items():
+        rows = [i for i, name in enumerate(names) if nmi[name][method] is not None]
+        if rows:
+            values = [nmi[names[i]][method] for i in rows]
+            axis.scatter(values, rows, 34 if method == OURS else 22, color=color, label=method, zorder=2)
+    axis.set_yticks(range(len(names)), [f"{name} *" if is_held_out(name) else name for name in names])
+    axis.grid(axis="y", color="#dddddd", zorder=1)
     axis.set_xlabel("NMI, % (* held out)")
-    axis.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8)
+    axis.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, fontsize=8)
     axis.spines[["top", "right"]].set_visible(False)
     return figure
 

@@ -1,49 +1,39 @@
-"""Section on retrieval."""
+"""Tables of nearest-neighbour search."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.pages._markdown import cells, listed, table
+from benchmarks.pages._markdown import cells, table
 
-TEXT = """## Retrieval
-
-MNIST, 60,000 images to search, as 300 columns (15 modules of 20 dimensions); one thread. Recall: share of the 10
-nearest in all columns; precision: of the 10 nearest in pixels."""
+# Setting of FAISS's HNSW in the summary: links and efConstruction.
+PEER = (16, 40)
 
 
-PATHS = """FAISS scans by matrix products, several times as fast, only where queries times columns of one call are
-128,000 or more: with these queries scans of two and three modules are below, those of more modules and of all columns
-above."""
+def summary(figures: dict[str, Any]) -> str:
+    """Query and build time relative to HNSW on all dimensions, for every level."""
+    rows = [
+        [row["level"], *cells([row["query ratio"], row["build ratio"]], 2, None)]
+        for row in figures["rows"]
+        if (row["HNSW"]["M"], row["HNSW"]["efConstruction"]) == PEER
+    ]
+    return table(["level", "query time, ours / HNSW", "build time, ours / HNSW"], rows)
 
 
 def section(figures: dict[str, Any]) -> str:
-    """Levels that both graphs reach, and all points of the curves."""
-    blocks = [TEXT]
-    if "target" in figures:
-        blocks.append(f"### The least effort that reaches a level\n\n{_target(figures['target'])}")
-    if "curves" in figures:
-        picture = "![Query time against recall](images/peers-search.png)"
-        blocks.append(f"### Recall against time\n\n{PATHS}\n\n{picture}\n\n{_curves(figures['curves'])}")
-    return "\n\n".join(blocks)
+    """Every setting of HNSW, and all points of the curves."""
+    levels, curves = _levels(figures["target"]), _curves(figures["curves"])
+    return f"### Least effort that reaches a level\n\n{levels}\n\n### Recall and query time\n\n{curves}"
 
 
-def _target(figures: dict[str, Any]) -> str:
+def _levels(figures: dict[str, Any]) -> str:
     head = ["level", "HNSW: M, efConstruction", "query, ours / HNSW", "build, ours / HNSW", "µs, ours", "µs, HNSW"]
-    rows, lines = figures["rows"], []
-    for before, row in zip([None, *rows], rows, strict=False):
-        level = "" if before and before["level"] == row["level"] else row["level"]
+    lines = []
+    for row in figures["rows"]:
         ratios = cells([row["query ratio"], row["build ratio"]], 2, None)
         times = cells([1e6 * row[who]["s"] / figures["queries"] for who in ("ours", "HNSW")], 1, None)
-        lines.append([level, _peer(row), *ratios, *times])
-    slow = [f"{row['level']} ({_peer(row)})" for row in rows if row["query ratio"] > 1]
-    long = [f"{row['level']} ({_peer(row)})" for row in rows if row["build ratio"] > 0.5]
-    ends = f"Slower to answer than HNSW at: {listed(slow)}. More than half of its time to build at: {listed(long)}."
-    return f"Each level has its own graphs, the least effort of both.\n\n{table(head, lines)}\n\n{ends}"
-
-
-def _peer(row: dict[str, Any]) -> str:
-    return f"{row['HNSW']['M']}, {row['HNSW']['efConstruction']}"
+        lines.append([row["level"], f"{row['HNSW']['M']}, {row['HNSW']['efConstruction']}", *ratios, *times])
+    return table(head, lines)
 
 
 def _curves(curves: dict[str, Any]) -> str:
@@ -55,16 +45,4 @@ def _curves(curves: dict[str, Any]) -> str:
             query = 1000 * point["s"] / curves["queries"]
             quality = cells([point["recall"], point["precision"]], 1, None)
             lines.append([name if i == 0 else "", point["setting"], *cost, f"{query:.3f}", *quality])
-    return f"{table(head, lines)}\n\n{_outrun(curves['methods'])}"
-
-
-def _outrun(methods: dict[str, Any]) -> str:
-    """Say at which points of our graph one of FAISS's finds as much in less time."""
-    others = [p for name, method in methods.items() if name.startswith("FAISS HNSW") for p in method["points"]]
-    points = methods["graph on modules"]["points"]
-    slower = [p for p in points if any(o["recall"] >= p["recall"] and o["s"] < p["s"] for o in others)]
-    found = listed(f"{p['setting']} (recall {p['recall']:.1f} %)" for p in slower)
-    return (
-        "One graph each here, ours built for a recall of 95 %: FAISS's HNSW finds as much in less time as ours at: "
-        f"{found}."
-    )
+    return table(head, lines)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from papers.markdown import body, explained, shown, table
+from papers.markdown import body, shown, table
 from papers.registry import Experiment, Paper, papers
 from papers.report import FAILS, HOLDS, UNTESTED
 from papers.runner import RESULTS
@@ -14,12 +14,29 @@ from papers.runner import RESULTS
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MARK = "<!-- Written by `python -m benchmarks.pages.reproduction` from the result files; edit those, not this. -->"
 
-HEAD = """# The papers, reproduced
+HEAD = """# Reproduction of the papers
 
-These pages compare the tables and figures of the four papers behind polyfold with our own runs: {run} of
-{all}{left}. They are written from the files in `papers/results`, which hold every number with its seeds, commit and
-machine. The experiments are in the folder `papers` of the repository, not in the installed package. Run them from the
-root of a clone:
+We repeated the tables and figures of the four papers behind polyfold: {run} of {all}{left}. For every comparative claim
+that we found in a paper, a verdict states whether it holds in our runs. Each paper has a page with all tables, figures
+and claims, our numbers next to the printed ones."""
+
+RULES = """## How claims are judged
+
+- "A is better than B" holds if our mean over the draws has that sign, however small the difference.
+- A claim with the word *clearly* or with a number must reach that difference.
+- Other claims need a threshold of our own. The page of the paper gives it with the observation, as *judged*.
+- A claim about several data sets is judged on each of them.
+- A claim cannot be tested if its data set is not available to us. Data sets marked *regenerated* were generated again
+  by the published recipes.
+
+## Claims that do not hold
+
+The linked pages give our observation and, if we found it, the reason."""
+
+USAGE = """## Run the experiments
+
+The experiments are in the folder `papers` of the repository, not in the installed package. Run them from the root of a
+clone:
 
 ```text
 python -m papers list
@@ -27,22 +44,14 @@ python -m papers mbm-table2 --fast
 python -m papers all --out papers/results
 ```
 
-A run writes three files to the folder `--out` (default: `papers-results`): `<name>.json` with the numbers, `<name>.md`
-with the tables next to the paper's, and `<name>.png` with the figure. With `--fast`, the names contain `.fast`. The
-name of a paper runs all of its experiments, and `--seed` sets the first seed. Finished parts are stored in
-`cells/` of that folder. If a run is interrupted, the same command continues it; `--fresh` computes everything again.
-Use another folder for other data or another seed.
+- A run writes `<name>.json` (numbers), `<name>.md` (tables next to the paper's) and `<name>.png` (figure) to the folder
+  `--out`. The default is `papers-results`. With `--fast`, the names contain `.fast`.
+- The name of a paper, such as `mbm`, runs all of its experiments. `--seed` sets the first seed.
+- If a run is interrupted, the same command continues it. `--fresh` computes everything again.
+- [`POLYFOLD_DATA`](guide/datasets.md#data-sets-of-the-papers) sets the data folder. A missing data set is reported, and
+  the other parts still run.
 
-The data folder is set by [`POLYFOLD_DATA`](guide/datasets.md#data-sets-of-the-papers). A missing data set is reported,
-and the other parts still run. Sets marked *regenerated* were generated again by the published recipes."""
-
-CLAIMS = """## What the papers claim
-
-Every comparative sentence that could be found, with what was observed; one that speaks of several sets is judged on
-each. "A is ahead of B" holds where our mean over the draws has that sign, however small the difference (± its standard
-error, where there are several draws; one draw has none), unless the sentence says *clearly* or names a number. Other
-sentences need a threshold, ours, which stands with what was observed as *judged*. Where one does not hold, what was
-measured about it stands there, in the experiment itself or in the one named."""
+The stored results in `papers/results` contain every number with its seeds, commit and machine."""
 
 
 def results(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
@@ -58,17 +67,13 @@ def pages(found: dict[str, dict[str, Any]]) -> dict[Path, str]:
 
 
 def overview(found: dict[str, dict[str, Any]]) -> str:
-    """Return the page on all papers: how many claims hold, and each of them."""
+    """Return the page on all papers: how many claims hold, and those that do not."""
     toctree = "\n".join(["```{toctree}", ":hidden:", "", *(f"reproduction/{name}" for name in papers()), "```"])
     names = [name for paper in papers().values() for name in paper.experiments]
     missing = [name for name in names if name not in found]
     left = f"; not run in full yet: {', '.join(missing)}" if missing else ""
-    parts = [MARK, HEAD.format(run=len(names) - len(missing), all=len(names), left=left), counts(found), CLAIMS]
-    for paper in papers().values():
-        mine = {name: found[name] for name in paper.experiments if name in found}
-        if any(result["claims"] for result in mine.values()):
-            parts += [f"### {paper.title}", claim_rows(paper, mine)]
-    return "\n\n".join([*parts, toctree]) + "\n"
+    head = HEAD.format(run=len(names) - len(missing), all=len(names), left=left)
+    return "\n\n".join([MARK, head, counts(found), RULES, failures(found), USAGE, toctree]) + "\n"
 
 
 def counts(found: dict[str, dict[str, Any]]) -> str:
@@ -85,23 +90,18 @@ def counts(found: dict[str, dict[str, Any]]) -> str:
     return table(["paper", "run in full", HOLDS, FAILS, UNTESTED, "of those tested, hold"], rows)
 
 
-def claim_rows(paper: Paper, found: dict[str, dict[str, Any]]) -> str:
-    """All claims of one paper, those that do not hold first, with links to their experiments."""
-    order = (FAILS, HOLDS, UNTESTED)
-    claims = [(name, claim) for name, result in found.items() for claim in result["claims"]]
-    claims.sort(key=lambda pair: order.index(pair[1]["verdict"]))
+def failures(found: dict[str, dict[str, Any]]) -> str:
+    """List the claims that do not hold, with links to their experiments."""
     rows = [
-        [
-            c["statement"],
-            c["source"],
-            f"**{c['verdict']}**",
-            explained({**c, "see": "" if c["see"] == name else c["see"]}),
-            f"[{name}](reproduction/{paper.name}.md#{name})",
-        ]
-        for name, c in claims
+        [claim["statement"], claim["source"], f"[{name}](reproduction/{paper.name}.md#{name})"]
+        for paper in papers().values()
+        for name in paper.experiments
+        for claim in found.get(name, {}).get("claims", [])
+        if claim["verdict"] == FAILS
     ]
-    head = ["claim", "where", "verdict", "observed", "experiment"]
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * 5, *rows])
+    return "\n".join(
+        "| " + " | ".join(row) + " |" for row in [["claim", "in the paper", "experiment"], ["---"] * 3, *rows]
+    )
 
 
 def paper_page(paper: Paper, found: dict[str, dict[str, Any]]) -> str:
