@@ -12,9 +12,10 @@ import matplotlib.pyplot as plt
 HERE = Path(__file__).parent
 # Picture -> example, and which of its figures.
 PICTURES = {
-    "overview": ("start/plot_overview", 1),
     "modular": ("modules/plot_search", 1),
     "bootstrap": ("groups/plot_layers", 1),
+    "map": ("groups/plot_map", 1),
+    "single-cell": ("groups/plot_cells", 1),
     "embeddings": ("groups/plot_clusters", 3),
     "nonredundant": ("axes/plot_roll", 1),
     "datasets": ("start/plot_generators", 1),

@@ -126,4 +126,4 @@ def bootstrap_sets() -> str:
         ours, plain = methods["MBN + k-means"], methods.get("k-means")
         printed = "–" if ours["paper"] is None else f"{ours['paper']:.1f}"
         rows.append([name, f"{ours['ours']:.1f}", printed, "–" if plain is None else f"{plain['ours']:.1f}"])
-    return table(["NMI, %", "network", "the paper's", "k-means, here"], rows)
+    return table(["NMI, %", "network", "network, in the paper", "k-means"], rows)

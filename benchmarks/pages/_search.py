@@ -12,12 +12,13 @@ PEER = (16, 40)
 
 def summary(figures: dict[str, Any]) -> str:
     """Query and build time relative to HNSW on all dimensions, for every level."""
-    rows = [
-        [row["level"], *cells([row["query ratio"], row["build ratio"]], 2, None)]
-        for row in figures["rows"]
-        if (row["HNSW"]["M"], row["HNSW"]["efConstruction"]) == PEER
-    ]
+    rows = [[row["level"], *cells([row["query ratio"], row["build ratio"]], 2, None)] for row in compared(figures)]
     return table(["level", "query time, ours / HNSW", "build time, ours / HNSW"], rows)
+
+
+def compared(figures: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the levels against one setting of HNSW."""
+    return [row for row in figures["rows"] if (row["HNSW"]["M"], row["HNSW"]["efConstruction"]) == PEER]
 
 
 def section(figures: dict[str, Any]) -> str:

@@ -6,30 +6,29 @@ A block stands between ``<!-- figures: name -->`` and ``<!-- end -->``. ``python
 
 from __future__ import annotations
 
-import operator
 import re
 import sys
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from benchmarks.pages import _clusterings as clusterings
+from benchmarks.pages import _coordinates, _maps, _search
+from benchmarks.pages._markdown import cells, table
 from benchmarks.pages._markdown import results as recorded
-from benchmarks.pages._markdown import table
-from benchmarks.pages._papers import (
-    OURS,
-    PLAIN,
-    autoencoder_sets,
-    bootstrap_sets,
-    digit_errors,
-    few_label_errors,
-    nonredundant_digits,
-    nonredundant_few,
-    quality,
-)
+from benchmarks.pages._papers import autoencoder_sets, bootstrap_sets, nonredundant_digits, nonredundant_few
+from benchmarks.studies.maps import HELD_OUT
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("guide/*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("guide/*.md")),
+    *sorted((ROOT / "docs").glob("explanations/*.md")),
+]
+NMI = clusterings.label_score(clusterings.NMI)
 BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n)(.*?)(<!-- end -->)", flags=re.DOTALL)
 
 
@@ -44,76 +43,66 @@ def joined(values: Iterable[float], digits: int = 1) -> str:
     return " / ".join(f"{value:.{digits}f}" for value in values)
 
 
-def example() -> str:
-    """Describe what the first example of the README prints, and its accuracy on other splits."""
-    found = results("readme")["example"]
-    ours, plain, spectral = found["ours"], found["k-means"], found["spectral, old rows"]
-    return (
-        f"Accuracy on new digits: {ours[0]:.2f} (k-means: {plain[0]:.2f}). Over {len(ours)} random splits the mean is "
-        f"{sum(ours) / len(ours):.2f} (range {min(ours):.2f}–{max(ours):.2f}), against "
-        f"{sum(plain) / len(plain):.2f} ({min(plain):.2f}–{max(plain):.2f}) for k-means, which wins "
-        f"{sum(map(operator.lt, ours, plain))} of the {len(ours)}. scikit-learn's `SpectralClustering` reaches "
-        f"{sum(spectral) / len(spectral):.2f} on the training rows; it cannot label new ones."
-    )
+def printed(number: int) -> str:
+    """Return what an example of the README prints."""
+    return f"```text\n{results('readme')['examples'][number]}```"
 
 
-def cost() -> str:
-    """Return the table of what modules cost and give."""
-    found = results("modular")
-    fit, search, lost = found["fit"], found["search"], found["precision with modules lost"]
-    four = next(row for row in search["anytime"] if (row["modules"], row["expand"]) == (4, 15))
-    slower = found["solvers"]["λ=0.9"]["Algorithm 1 / closed"]
-    return table(
-        ["on two cores, ratios within one run", ""],
-        [
-            ["fit / scikit-learn `Nystroem(1000)` + `PCA(300)`", f"{fit['fit / sklearn']:.2f}"],
-            ["fit / the bare BLAS and LAPACK calls it cannot avoid", f"{fit['fit / floor']:.2f}"],
-            ["ten values of λ on top of one fit", f"+ {100 * (fit['(fit + path) / fit'] - 1):.0f} %"],
-            [
-                "the paper's Algorithm 1 (60 epochs, extrapolated from three) / our closed form, which also ends lower",
-                f"{round(slower, -2):,.0f}",
-            ],
-            [
-                "query time over 60,000 images: all 300 dimensions / four modules and re-ranking (FAISS, one thread; "
-                f"{search['exact precision']:.1f} → {four['precision']:.1f} % precision)",
-                f"{four['speed-up']:.1f}",
-            ],
-            ["precision after losing 3 of 15 modules", f"− {lost['0 lost'] - lost['3 lost']:.1f} points"],
-        ],
-    )
+def comparison() -> str:
+    """Return the small table of the README: held-out data, with losses."""
+    figures = clusterings.measured()
+    runs = clusterings.together(figures)
+    held = clusterings.groups_of_sets(runs)["held out"]
+    maps, few = _maps.by_set(results("maps")), results("coordinates")["classes"]["usps_11000"]
+    search = next(row for row in _search.compared(results("search")["target"]) if row["level"].startswith("recall 95"))
+    fit = results("modular")["fit"]["fit / sklearn"]
 
+    def score(method: str) -> float:
+        return float(np.mean([clusterings.mean(runs, name, method, NMI) for name in held]))
 
-def others() -> str:
-    """Return the table of the other systems on MNIST."""
-    full, digits, few = results("peers")["full"], digit_errors(), few_label_errors()
-    clusters, peer = full["polyfold"], full["UMAP, seeded"]
-    return table(
-        ["the other systems, MNIST", "polyfold", "peer"],
-        [
-            [
-                "clusters of 60,000 images, NMI / accuracy, % (`BootstrapClustering`; umap-learn + k-means)",
-                f"**{joined([clusters['nmi'], clusters['acc']])}**",
-                joined([peer["nmi"], peer["acc"]]),
-            ],
-            [
-                "fit time on two cores, relative to seeded umap-learn (relative to unseeded, multi-threaded "
-                f"umap-learn: {full['fit / UMAP, all cores']:.2f})",
-                f"{full['fit / UMAP, seeded']:.2f}",
-                "1",
-            ],
-            [
-                f"cubic SVM on {' / '.join(map(str, digits[OURS]))} coordinates, error %, 15,000 images, mean of three "
-                "draws (`NonRedundantEmbedding`; Laplacian eigenmaps)",
-                f"**{joined(digits[OURS].values())}**",
-                joined(digits[PLAIN].values()),
-            ],
-            [
-                "the same with 300 labels, lowest over the number of coordinates: here plain eigenmaps win",
-                f"{min(few[OURS].values()):.1f}",
-                f"**{min(few[PLAIN].values()):.1f}**",
-            ],
-        ],
-    )
+    def seconds(method: str) -> float:
+        return float(np.median([clusterings.mean(runs, name, method, lambda run: run["cpu"]) for name in held]))
+
+    def accuracy(method: str) -> float:
+        return float(np.mean([maps[name][method]["accuracy"] for name in HELD_OUT]))
+
+    def error(method: str) -> float:
+        return float(np.mean(few[method]["10-NN"], axis=0)[_coordinates.COUNTS.index(5)])
+
+    given, found = "BootstrapClustering(c)", "BootstrapClustering()"
+    lines = [
+        (
+            f"clusters of {len(held)} sets, number given: NMI, %",
+            score(given),
+            "UMAP + k-means",
+            score("UMAP + k-means"),
+            1,
+        ),
+        (f"clusters of {len(held)} sets, number unknown: NMI, %", score(found), "Leiden", score("Leiden"), 1),
+        ("CPU seconds of the first row, median", -seconds(given), "UMAP + k-means", -seconds("UMAP + k-means"), 1),
+        (
+            f"maps of {len(HELD_OUT)} sets: accuracy of 10 neighbours, %",
+            accuracy("ours"),
+            "openTSNE",
+            accuracy("tsne"),
+            1,
+        ),
+        (
+            "five axes of USPS digits: error of 10 neighbours, %",
+            -error("polyfold NonRedundantEmbedding"),
+            "SpectralEmbedding",
+            -error("SpectralEmbedding"),
+            1,
+        ),
+        ("the same", -error("polyfold NonRedundantEmbedding"), "UMAP", -error("UMAP"), 1),
+        ("search at a recall of 95 %: query time, ratio", -search["query ratio"], "FAISS HNSW", -1.0, 2),
+        ("fit of modules: time, ratio", -fit, "`Nystroem` + `PCA`", -1.0, 2),
+    ]
+    rows = []
+    for label, ours, peer, theirs, digits in lines:
+        ours_cell, peer_cell = (cell.replace("-", "") for cell in cells([ours, theirs], digits))
+        rows.append([label, ours_cell, f"{peer_cell} ({peer})"])
+    return table(["", "polyfold", "other"], rows)
 
 
 def bootstrap_mnist() -> str:
@@ -123,7 +112,7 @@ def bootstrap_mnist() -> str:
     for name, label in (("exact", "5,000 images, exact"), ("graph", "5,000 images, graph")):
         found = small[name]
         walls = sorted(run["fit/products"]["wall"] for run in found["runs"])
-        remark = f"{walls[len(walls) // 2]:.2f} of the bare matrix products of the first layer"
+        remark = f"{walls[len(walls) // 2]:.2f} of the time of the first layer's matrix products in BLAS"
         if found["disagreement"]:
             remark += f"; {100 * found['disagreement']:.1f} % of the assignments differ"
         rows.append([label, f"{found['nmi']:.1f}", f"{found['acc']:.1f}", remark])
@@ -133,21 +122,31 @@ def bootstrap_mnist() -> str:
             "60,000 images, k1 = 8000",
             f"{train['nmi']:.1f}",
             f"{train['acc']:.1f}",
-            f"{full['fit/products']['wall']:.2f} of them, {full['peak_memory_gb']:.1f} GB; "
+            f"{full['fit/products']['wall']:.2f} of that time, {full['peak_memory_gb']:.1f} GB; "
             f"{100 * full['disagreement']:.1f} % of the assignments differ",
         ]
     )
     share = full["transform_10000"]["wall"] / full["fit"]["wall"]
-    rows.append(["its 10,000 test images", f"{test['nmi']:.1f}", f"{test['acc']:.1f}", f"{share:.2f} of the fit"])
+    rows.append(["10,000 test images", f"{test['nmi']:.1f}", f"{test['acc']:.1f}", f"{share:.2f} of the fit time"])
     rows.append(
         [
             "umap-learn (10 components) + k-means, the same 60,000",
             f"{peer['nmi']:.1f}",
             f"{peer['acc']:.1f}",
-            f"{1 / peer['fit/umap']['wall']:.2f} of our fit",
+            f"{1 / peer['fit/umap']['wall']:.2f} of our fit time",
         ]
     )
-    return table(["", "NMI", "ACC", "cost"], rows)
+    return table(["", "NMI, %", "accuracy, %", "cost"], rows)
+
+
+def bootstrap_neighbours() -> str:
+    """Return how many neighbours share the class of a row, by the input and by layers of a network."""
+    rows = []
+    for name, found in results("maps")["neighbours"].items():
+        layers = [found[key] for key in sorted((k for k in found if k.isdecimal()), key=int)]
+        shown = (found["input"], layers[0], layers[-1], max(layers), found["auto"])
+        rows.append([name, *(f"{value:.1f}" for value in shown)])
+    return table(["", "input", "first layer", "last layer", "best single layer", '`layer="auto"`'], rows)
 
 
 def bootstrap_scale() -> str:
@@ -170,13 +169,13 @@ def bootstrap_scale() -> str:
     head = [
         "rows",
         "seconds, two cores",
-        "processor seconds",
-        "own memory, GB",
+        "CPU seconds",
+        "memory, GB",
         "NMI, %",
-        "of rows not learned from",
-        "recall",
+        "NMI of rows outside the sample, %",
+        "recall of neighbours",
     ]
-    growth = f"Time grows as N^{exponents['seconds']:.2f} from the first size to the last, processor time as"
+    growth = f"Time grows as N^{exponents['seconds']:.2f} from the first size to the last, CPU time as"
     return f"{table(head, rows)}\n\n{growth} N^{exponents['cpu']:.2f}."
 
 
@@ -189,20 +188,19 @@ def scale_fit() -> str:
         [kind, *(f"{one[kind]['MB']:.0f}" for one in (few, many)), f"{many[kind]['of sgemm, cpu']:.2f}"]
         for kind in many
     ]
-    head = ["container", *(f"MB, {int(size):,} rows" for size in (sizes[0], sizes[-1])), "speed of bare products"]
+    head = ["container", *(f"MB, {int(size):,} rows" for size in (sizes[0], sizes[-1])), "speed relative to BLAS"]
     cluster, use = found["cluster"], found["use"]
     away = max(max(one.values()) for one in found["same"].values())
-    flat = "; ".join(
-        f"`{name}` {use[min(use, key=int)][name]['MB']:.0f} and {one['MB']:.0f} MB"
-        for name, one in use[max(use, key=int)].items()
+    fewest, most = sorted(use, key=int)[:: len(use) - 1]
+    memory = ", ".join(
+        f"{one['MB']:.0f} and {use[most][name]['MB']:.0f} (`{name}`)" for name, one in use[fewest].items()
     )
-    fewest, most = (f"{int(size):,}" for size in (min(use, key=int), max(use, key=int)))
     return (
         f"{table(head, rows)}\n\n"
-        "Losses and spaces of all containers, of `partial_fit` in uneven chunks and of Dask with 1, 2 and 4 workers "
-        f"differ by {away:.0e} at most. On two workers {cluster['rows']:,} rows take {cluster['warm']:.2f} times as "
-        f"long as in one process on two cores ({cluster['cold']:.1f} the first time, when workers import). Memory of "
-        f"methods on {fewest} and {most} rows of zarr: {flat}."
+        f"The models of all containers, of `partial_fit` and of Dask with 1, 2 and 4 workers differ by at most "
+        f"{away:.0e}. With two Dask workers, {cluster['rows']:,} rows take {cluster['warm']:.2f} times as long as in "
+        f"one process on two cores, and {cluster['cold']:.1f} times in the first run, when workers import packages. "
+        f"Memory in MB for {int(fewest):,} and {int(most):,} rows of zarr: {memory}."
     )
 
 
@@ -221,16 +219,15 @@ def graphs_scale() -> str:
             line += [f"{one['cpu']:.0f}", f"{one['MB'] / 1000:.1f}", f"{one['recall']:.3f}", shown.format(quality)]
         rows.append(line)
     head = ["rows", "images: CPU s", "GB", "recall", "error, %", "roll: CPU s", "GB", "recall", "R²"]
-    growth = (
-        f"Processor time grows as N^{images['exponent']:.2f} for images and as N^{roll['exponent']:.2f} for the roll."
-    )
+    growth = f"CPU time grows as N^{images['exponent']:.2f} for images and as N^{roll['exponent']:.2f} for the roll."
     first, last = (images[size]["redundancy"][3:] for size in ("60000", "500000"))
-    news = f"{joined(first, 2)} at 60,000 rows, {joined(last, 2)} at 500,000"
-    fit, place = (results("scale_graphs")["landmarks"]["roll, dask"][step] for step in ("fit", "transform"))
+    novelty = f"{joined(first, 2)} at 60,000 rows, {joined(last, 2)} at 500,000"
+    fit, rest = (results("scale_graphs")["landmarks"]["roll, dask"][step] for step in ("fit", "transform"))
     return (
-        f"{table(head, rows)}\n\n{growth} `novelty_` of the fourth and fifth coordinate of the images: {news}. "
-        f"By 50,000 landmarks on Dask, the roll of 500,000 takes {fit['cpu']:.0f} s of processor and "
-        f"{fit['MB'] / 1000:.2f} GB to fit, {place['cpu']:.0f} s and {place['MB'] / 1000:.2f} GB to place."
+        f"{table(head, rows)}\n\n{growth} `novelty_` of the fourth and fifth coordinate of the images: {novelty}. "
+        f"With 50,000 landmarks on Dask, the fit of a roll of 500,000 rows takes {fit['cpu']:.0f} CPU seconds and "
+        f"{fit['MB'] / 1000:.2f} GB, and the transformation of all rows {rest['cpu']:.0f} CPU seconds and "
+        f"{rest['MB'] / 1000:.2f} GB."
     )
 
 
@@ -257,12 +254,13 @@ def nonredundant_cost() -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
-    "example": example,
-    "quality": quality,
-    "cost": cost,
-    "others": others,
+    "example-axes": partial(printed, 0),
+    "example-clusters": partial(printed, 1),
+    "example-modules": partial(printed, 2),
+    "comparison": comparison,
     "autoencoder-sets": autoencoder_sets,
     "bootstrap-mnist": bootstrap_mnist,
+    "bootstrap-neighbours": bootstrap_neighbours,
     "bootstrap-scale": bootstrap_scale,
     "graphs-scale": graphs_scale,
     "scale-fit": scale_fit,

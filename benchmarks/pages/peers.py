@@ -206,7 +206,7 @@ def sources() -> str:
     for name in STUDIES:
         study = results(name)
         versions = ", ".join(f"{package} {version}" for package, version in study["versions"].items())
-        commits = ", ".join(f"{part} {commit}" for part, commit in study["commits"].items())
+        commits = ", ".join(dict.fromkeys(study["commits"].values()))
         lines.append(f"- `benchmarks/results/{name}.json`: {study['machine']}; {versions}. Commits: {commits}.")
     return "\n".join(lines)
 

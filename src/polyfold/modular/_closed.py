@@ -1,4 +1,4 @@
-"""The closed form: water-filling, then a frame that realises it [docs/theory/modular-closed-form.md].
+"""The closed form: water-filling, then a frame that realises it [docs/explanations/modular-closed-form.md].
 
 Where M projections of the right rank with the wanted sum exist, the result is the global minimum of the
 modular loss. Where they do not, directions are grouped, each group is solved exactly, and the groups of

@@ -2,7 +2,7 @@
 
 `unit_frames` solves rank one exactly by rotations [Davies2000]_; `projection_frame` any rank by Gauss-Newton
 on the manifold of projections; `frame_may_exist` tells cheaply that no solution exists. Statements and proofs:
-docs/theory/modular-closed-form.md, section 3.
+docs/explanations/modular-closed-form.md, section 3.
 """
 
 import numpy as np

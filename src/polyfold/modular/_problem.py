@@ -8,7 +8,7 @@ modules Z_m of rank at most H,
 Modular kernel PCA has Z_m = F_m'F_m [Reeve2018, Def. 3 and Prop. 2] and reports f / N²; the linear autoencoder has
 Z_m = A_m B_m T [Reeve2015]_ and reports f / N. Directions beyond the k-th enter through the energy ‖T‖² only.
 
-The lower bound [docs/theory/modular-closed-form.md]: with g(t) = t / ((1-λ) + λt), the allocation n maximises
+The lower bound [docs/explanations/modular-closed-form.md]: with g(t) = t / ((1-λ) + λt), the allocation n maximises
 Σ d_j² g(n_j/M) subject to 0 ≤ n_j ≤ M and Σ n_j = MH; then ‖T‖² - Σ d_j² g(n_j/M) ≤ f.
 """
 

@@ -2,7 +2,7 @@
 
 Equations: `sweep_module` is the inner loop (T, RT_H and the running sum S), `solve_sweeps` the outer one.
 Deviations: (1) everything happens in the top k = min(r, M·H) directions, where the result is the same
-[docs/theory/modular-closed-form.md, 2a]; (2) the sweeps end when an epoch lowers the loss by less than `tol`
+[docs/explanations/modular-closed-form.md, 2a]; (2) the sweeps end when an epoch lowers the loss by less than `tol`
 relative to it, instead of after a fixed number.
 """
 
