@@ -1,4 +1,4 @@
-"""Files that are whole or absent, and digests that tell data and settings apart."""
+"""Files that are whole or absent, and digests of data and settings."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ def write_file(path: str | os.PathLike[str], content: bytes | Iterable[bytes | m
 
 
 def _replace(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Write beside the place and move there at the end, with the permissions of what was there."""
+    """Write a temporary file next to `path` and rename it at the end, with the permissions of the old file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{uuid.uuid4().hex[:12]}.part")  # short: the name may be as long as names can be
     try:
@@ -53,7 +53,7 @@ def _replace(path: Path, parts: Iterable[bytes | memoryview]) -> None:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a path to write a file or a folder to, and put it in the place of `path` at the end, or nothing."""
+    """Give a temporary path for a file or a folder, which replaces `path` at the end unless an error occurs."""
     path = Path(path)
     temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}.part{path.suffix}")
     try:

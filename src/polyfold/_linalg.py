@@ -98,8 +98,8 @@ def shifted_products(X: NDArray, Y: NDArray, scale: float) -> NDArray:
 def squared_distances(A: NDArray, B: NDArray) -> NDArray:
     """Return ‖a - b‖² for all pairs of dense rows, from one matrix product and never below zero.
 
-    Rows are moved so that `B` is centred and, where their squares would leave the range of the type, scaled by a
-    power of two: neither the origin nor the unit of the data costs digits. A constant column adds exactly nothing.
+    Rows are moved so that `B` is centred and, if their squares would leave the range of the type, scaled by a power
+    of two. So neither the origin nor the scale of the data costs digits. A constant column adds exactly nothing.
     """
     A, B = (X if X.dtype in (np.float32, np.float64) else X.astype(np.float64) for X in (A, B))
     _, exponent = np.frexp(max(np.abs(A).max(initial=0), np.abs(B).max(initial=0)))

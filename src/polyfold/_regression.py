@@ -1,4 +1,4 @@
-"""Leave-one-out kernel regression: what earlier coordinates say about a value, without looking at it.
+"""Leave-one-out kernel regression: predict a value from the earlier coordinates of all other rows.
 
 Nadaraya–Watson and locally linear, both with a Gaussian kernel of bandwidth ``h``, and the mean of nearest neighbours
 (`NeighborRegression`). Leaving a point out is exact: its own weight is set to zero, which equals dividing the in-sample
@@ -33,7 +33,7 @@ Smoother = Callable[[NDArray, Matrix], NDArray]
 def standard_position(X: NDArray) -> tuple[NDArray, NDArray, float]:
     """Return (S, origin, unit) with X = origin + unit * S, the columns of S centred, its entries of order one.
 
-    The unit is a power of two, so scaling is exact; a column that is constant but for rounding becomes zero.
+    The unit is a power of two, so scaling is exact; a column that is constant up to rounding becomes zero.
     """
     X = np.asarray(X, dtype=np.float64)
     _, exponent = np.frexp(np.abs(X).max(initial=0))
@@ -173,7 +173,7 @@ def _distance_blocks(F: NDArray, queries: NDArray) -> Iterator[tuple[NDArray, ND
 
 
 def _weights(d2: NDArray, bandwidth: float) -> Matrix:
-    """Gaussian weights (q, n), sparse where hardly any of them counts."""
+    """Gaussian weights (q, n), sparse if most of them are negligible."""
     scale = 2.0 * min(max(bandwidth, _NARROWEST), _WIDEST) ** 2
     near = d2 < _NEGLIGIBLE * scale
     counts = np.count_nonzero(near, axis=1)

@@ -38,8 +38,8 @@ _CURRENT: ContextVar[int | None] = ContextVar("polyfold_threads", default=None)
 def n_threads(n_jobs: int | None = None) -> int:
     """Return the number of threads that `n_jobs` means: -1 for all cores, -2 for all but one.
 
-    None is the number set by the calling estimator, if any; one in a worker of joblib or Dask; the number set by
-    ``joblib.parallel_config`` if it is active; otherwise every core that the process may use.
+    None is the number set by the calling estimator, if any. Otherwise it is one in a worker of joblib or Dask, the
+    number set by ``joblib.parallel_config`` if it is active, or every core that the process may use.
     """
     if n_jobs is None:
         current = _CURRENT.get()

@@ -1,4 +1,4 @@
-"""Errors and warnings of polyfold; every message names the rule, the value and the way out."""
+"""Errors and warnings of polyfold; every message gives the rule, the value and what to do."""
 
 
 class MissingExtraError(ImportError):
@@ -6,24 +6,24 @@ class MissingExtraError(ImportError):
 
 
 class DegenerateDataWarning(UserWarning):
-    """The data carry less than was asked for (too few directions, constant columns, …)."""
+    """The data have fewer directions than the parameters require (constant columns, too few rows, …)."""
 
 
 class GraphWarning(UserWarning):
-    """A neighbourhood graph has a shape that changes the result (disconnected, too sparse, …)."""
+    """The neighbour graph changes the result: it is not connected, or misses neighbours."""
 
 
 class CoverageWarning(UserWarning):
-    """A search reached only a part of the rows before its deadline."""
+    """A search ended at its deadline before it reached all rows."""
 
 
 class GuessWarning(UserWarning):
-    """A value was chosen from data that do not determine it."""
+    """A value was estimated from data that do not determine it."""
 
 
 class ScaleWarning(UserWarning):
-    """A few columns outweigh all others, as they do when columns are in different units."""
+    """A few columns dominate all distances, usually because columns have different units."""
 
 
 class ModelFileError(ValueError):
-    """A file is no model of polyfold, or is damaged, newer than this version, or of types that are not trusted."""
+    """A file is not a model of polyfold, is damaged or newer than this version, or has types that are not trusted."""

@@ -391,7 +391,7 @@ def test_bad_parameters_are_named(blobs, options, message):
 
 
 def test_equal_rows_warn_and_give_zeros():
-    with pytest.warns(DegenerateDataWarning, match="every sample has the same codes"):
+    with pytest.warns(DegenerateDataWarning, match="all rows have the same codes"):
         network = small().fit(np.ones((30, 4)))
     np.testing.assert_array_equal(network.embedding_, 0)
 

@@ -135,7 +135,7 @@ def test_sparse_weights_are_those_that_count(t, monkeypatch):
 
 
 def test_a_constant_signal_needs_its_range():
-    with pytest.raises(ValueError, match="data_range must be given where X is constant, here 2; pass"):
+    with pytest.raises(ValueError, match="data_range must be given if X is constant, here 2; pass"):
         psnr([2.0, 2.0], [2.0, 2.1])
     assert psnr([2.0, 2.0], [2.1, 1.9], data_range=1.0) == pytest.approx(20)
 

@@ -179,7 +179,7 @@ def test_files_of_development_versions_are_refused(path):
 @pytest.mark.parametrize("head", [{"format": "one"}, {"polyfold": 3}, {"polyfold": None}])
 def test_a_head_that_says_nothing_is_refused(path, head):
     path.write_bytes(packed(b"", head))
-    assert_refused(path, "must say who wrote it")
+    assert_refused(path, "must have a head with format and version")
 
 
 @pytest.mark.parametrize("number", ["Infinity", "-Infinity", "NaN", "1e999", "0.5"])
@@ -188,7 +188,7 @@ def test_numbers_that_no_head_holds_are_refused(path, key, number):
     written = packed(b"", {key: "here"})
     body = written[: -_container.DIGEST].replace(b'"here"', number.encode())
     path.write_bytes(body + hashlib.sha256(body).digest())
-    assert_refused(path, f"must say who wrote it, got a head that cannot be read .*{number}")
+    assert_refused(path, f"must have a head with format and version, got one that cannot be read .*{number}")
 
 
 class Evil:

@@ -1,7 +1,7 @@
 """Black and white shapes by the recipes of [Larochelle2007]: convex or not, tall or wide.
 
-Deviation from the recipe: the parts of a non-convex region have at least three half-planes. The recipe asks
-for equal numbers of white pixels in the two classes; its printed numbers alone give 153 against 88 (mean grey
+Deviation from the recipe: the parts of a non-convex region have at least three half-planes. The recipe requires
+equal numbers of white pixels in the two classes; its printed numbers alone give 153 against 88 (mean grey
 value), with three it is about 96 against 89.
 """
 

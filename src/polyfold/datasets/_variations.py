@@ -3,7 +3,7 @@
 The published files are not redistributed; what these functions make is called *regenerated*.
 
 Deviations from the recipe: (1) the photographs are the ones shipped with scikit-learn, or the caller's, not
-the twenty of the authors; (2) digit and background are joined by the pixelwise maximum, where the text says
+the twenty of the authors; (2) digit and background are joined by the pixelwise maximum, while the paper states
 only that the background is inserted.
 """
 

@@ -121,7 +121,7 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
 
     @by_blocks
     def predict_proba(self, X: Rows) -> FloatArray:
-        """Return the share of votes (hard) or the mean probability (soft) of every class.
+        """Return the fraction of votes (hard) or the mean probability (soft) of every class.
 
         Parameters
         ----------

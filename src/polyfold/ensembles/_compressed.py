@@ -1,4 +1,4 @@
-"""A small network in the place of a large model: unsupervised model compression [Zhang2016, app. D]."""
+"""Replace a large model by a small network: unsupervised model compression [Zhang2016, app. D]."""
 
 import warnings
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -63,7 +63,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         two layers of 256 units; "torch" the paper's, two layers of 2048 units with dropout, sigmoid outputs for
         clusters and linear ones for coordinates.
     holdout : float, default=0.1
-        Share of the rows that the student does not see, on which its fidelity is measured.
+        Fraction of the rows that the student does not see. Its fidelity is measured on them.
     random_state : int, RandomState or None, default=None
         Of the held-out rows and the default students.
     verbose : int, default=0
@@ -125,8 +125,8 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : ignored
         target : array-like, optional
-            What the teacher says about the rows of `X`, if it is known already (such as ``embedding_``); else it is
-            asked.
+            Output of the model for the rows of `X`, if you have it already (such as ``embedding_``); otherwise it is
+            computed.
         """
         check_real("holdout", self.holdout, minimum=0, maximum=0.9)
         given, X = X, self._validate(X, reset=True)
@@ -243,7 +243,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         if spread > answers.size * _rounding(answers) ** 2:
             return float(1 - error / spread)
         warnings.warn(
-            "the teacher says the same about all held-out rows, so fidelity_ is NaN; hold out more rows.",
+            "fidelity_ is NaN, because the model returns the same for all held-out rows; hold out more rows.",
             DegenerateDataWarning,
             stacklevel=outside(),
         )

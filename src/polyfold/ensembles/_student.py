@@ -28,7 +28,7 @@ class DropoutNetwork(RegressorMixin, BaseEstimator):
     hidden : tuple of int, default=(2048, 2048)
         Units of the hidden layers.
     dropout : float, default=0.2
-        Share of hidden units switched off in a training step.
+        Fraction of hidden units switched off in a training step.
     output : {"linear", "sigmoid"}, default="linear"
         Linear outputs are trained by squared error; sigmoid ones, for targets between 0 and 1, by cross-entropy.
     max_iter : int, default=50
@@ -99,7 +99,7 @@ class DropoutNetwork(RegressorMixin, BaseEstimator):
 
 
 class _SparseRows:
-    """Rows of a sparse matrix, dense in the batches that a training asks for."""
+    """Rows of a sparse matrix, dense in the batches of the training."""
 
     def __init__(self, X: Matrix):
         self.X = sp.csr_array(X)

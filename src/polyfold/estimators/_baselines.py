@@ -92,7 +92,7 @@ class BootstrapKernelPCA(_Baseline):
 class MonolithicKernelPCA(_Baseline):
     """Keep the top kernel principal components in one piece.
 
-    Parameters and attributes are those of :class:`PartitionKernelPCA`, but for `n_components`, which comes first
+    Parameters and attributes are those of :class:`PartitionKernelPCA`, except for `n_components`, which comes first
     (default 300), and `n_modules` (default 1): the piece has ``n_modules * n_components`` dimensions, so that the
     settings of a modular representation carry over.
     """

@@ -349,7 +349,7 @@ class MultilayerBootstrapNetwork(
         self.explained_variance_ = self.output_.variance
         if not self.explained_variance_.any():
             warnings.warn(
-                "every sample has the same codes, so the output is zero; the samples may all be equal, or too few.",
+                "all rows have the same codes, so the output is zero. Check that the rows differ, or pass more rows.",
                 DegenerateDataWarning,
                 stacklevel=outside(),
             )

@@ -104,7 +104,7 @@ class SelectedEmbedding(_PlainSequence):
     n_candidates : int, default=None
         Eigenvectors to choose from; None means three times `n_components`, at least 10.
     threshold : float, default=0.3
-        Smallest residual, as a share of the spread. Where too few reach it, those with the largest residuals join.
+        Smallest residual, as a fraction of the spread. If too few reach it, those with the largest residuals join.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a

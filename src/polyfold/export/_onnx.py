@@ -77,7 +77,7 @@ def to_onnx(model: BaseEstimator) -> "onnx.ModelProto":
         graph.scale_input(scaler.mean_ if scaler.with_mean else None, scaler.scale_)
     if len(known) < len(scalers) or not _add(graph, last):
         raise TypeError(
-            f"model must be one of {SUPPORTED}; got {_in_a_line(model)}: teach it to a small network first, "
+            f"model must be one of {SUPPORTED}; got {_in_a_line(model)}: compress it first by "
             "polyfold.Compressed(model).fit(X)."
         )
     return graph.model({"polyfold": version("polyfold"), "class": type(last).__name__})

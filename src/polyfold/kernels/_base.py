@@ -1,7 +1,7 @@
 """What a kernel is, and the raw features of a point from which every spectrum is a linear read-out.
 
-A kernel is a function of two points (`Kernel`) or a matrix that depends on all of the data (`GraphKernel`). Both say
-what they can by attributes, so that nobody has to ask for their type.
+A kernel is a function of two points (`Kernel`) or a matrix that depends on all of the data (`GraphKernel`). Both
+describe their abilities by attributes, so that other layers need not check their type.
 
 Features come with a `metric`, A with A A' the inverse of their own inner products, so that ψ(x) = A' features(x) has
 ψ(x)·ψ(y) ≈ k(x, y).
@@ -89,7 +89,7 @@ class Kernel(BaseEstimator, ABC):
         """Raise where given values have an eigenvalue that is negative beyond the rounding of `dtype`."""
         if self.given_as and lowest < -(1e-4 if dtype == np.float32 else 1e-7) * highest:
             raise ValueError(
-                f"{self.given_as} kernel must be positive semi-definite, got eigenvalue {lowest:.3g} beside "
+                f"{self.given_as} kernel must be positive semi-definite, got eigenvalue {lowest:.3g} next to "
                 f"values of norm {highest:.3g}; clip its negative eigenvalues, or pass a kernel such as "
                 "polyfold.kernels.Gaussian()."
             )

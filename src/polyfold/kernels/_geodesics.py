@@ -52,7 +52,7 @@ def geodesics_in_dense_parts(near: Neighborhoods, X: NDArray, sources: NDArray) 
 def _ways(
     near: Neighborhoods, X: NDArray, passable: NDArray, ends: NDArray, steps: NDArray, at: NDArray
 ) -> SparseMatrix:
-    """Directed graph: mutual edges between passable points, in one piece, and ways out of the other ones."""
+    """Directed graph: mutual edges between passable points, in one piece, and edges from the other points into it."""
     core = _mutual(near)[passable][:, passable]
     count, labels = connected_components(core, directed=False)
     if count > 1:
@@ -65,10 +65,10 @@ def _ways(
 
 
 def _is_sparse(near: Neighborhoods) -> NDArray:
-    """Mark the points whose neighbourhoods are widest beside those of their neighbours."""
+    """Mark the points whose neighbourhoods are widest relative to those of their neighbours."""
     width = np.maximum(near.distances[:, -1], _ZERO)
-    beside = width / np.median(width[near.indices], axis=1)
-    order = np.argsort(-beside, kind="stable")
+    relative = width / np.median(width[near.indices], axis=1)
+    order = np.argsort(-relative, kind="stable")
     sparse = np.zeros(len(width), dtype=bool)
     sparse[order[: int(_SPARSE * len(width))]] = True
     return sparse

@@ -38,8 +38,8 @@ class Isomap(GraphKernel):
         1,000 of more, so that memory is O(n·m) instead of O(n²).
     shortcuts : {"keep", "avoid"}, default="keep"
         "avoid" is for noisy data: a path follows an edge only if each end is among the neighbours of the other, and
-        the tenth of the points that lie sparsest beside their neighbours are ends of paths, never passed through. One
-        stray point between two turns of a Swiss roll otherwise joins them. "keep" is the classical graph.
+        the tenth of the points that are sparsest relative to their neighbours are only ends of paths. One stray point
+        between two turns of a Swiss roll otherwise joins them. "keep" is the classical graph.
     neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`.
     random_state : int, default=0

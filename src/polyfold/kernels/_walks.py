@@ -4,7 +4,7 @@ Edges A, degrees d, and a time s_i for every step from i. The cost is the walk's
 
     cost = W^-1/2 (D − A) W^-1/2   with   w_i = d_i s_i,
 
-in g = W^1/2 f; s = 1 is the normalised Laplacian. Where edges are longer in sparse parts of the data, a step that
+in g = W^1/2 f; s = 1 is the normalised Laplacian. If edges are longer in sparse parts of the data, a step that
 takes time 1 everywhere is slow in dense parts, and coordinates settle there: s_i ∝ (edge length)² makes the pace even.
 
 New points x get a row T(x) of D⁻¹A from their own neighbours and from the training points they would be neighbours
@@ -47,16 +47,16 @@ class LaplacianEigenmaps(GraphKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 10, or all others where there are fewer. Edges of either direction count.
+        None means 10, or all others if there are fewer. Edges of either direction count.
     weights : {"self_tuning", "heat", "binary"}, default="self_tuning"
-        exp(−d²/σ_iσ_j) with σ the distance to the neighbour numbered `scale_neighbor` [ZelnikManor2004]; the same
-        with one σ, the median of them; or ones.
+        "self_tuning" is exp(−d²/σ_iσ_j), where σ is the distance to the neighbour numbered `scale_neighbor`
+        [ZelnikManor2004]. "heat" uses the median of all σ. "binary" gives all edges the weight 1.
     scale_neighbor : int, default=7
     step_time : {"auto", "length", "unit"}, default="auto"
         The measure w: "length" means degree times σ², so that the walk has the same pace in dense and in sparse parts
         of the data; "unit" the degree alone, the normalised Laplacian of [Belkin2003] and of scikit-learn. "auto"
-        means "length" where the data have at most 5 intrinsic dimensions (`intrinsic_dimension`): in more, edge
-        lengths say how noisy a point is rather than how densely its part of the manifold is sampled.
+        means "length" if the data have at most 5 intrinsic dimensions (`intrinsic_dimension`): in more, edge
+        lengths measure how noisy a point is rather than how densely its part of the manifold is sampled.
     neighbors : str, transformer or graph, default="auto"
         "exact", "faiss", "pynndescent", "precomputed" (X holds distances), an object with scikit-learn's
         `KNeighborsTransformer` interface such as :class:`~polyfold.BootstrapNeighborsTransformer`, or a matrix (n, n)

@@ -32,8 +32,8 @@ def redundancy(
 
     .. math:: r_i = \sqrt{\frac{\sum_n (z_{ni} - \hat z_{ni})^2}{\sum_n (z_{ni} - \bar z_i)^2}}
 
-    where the prediction of a point never sees the point itself. 1 is news, 0 a repetition. Published conventions
-    differ in the bandwidth and in leaving out [Dsilva2015]_, so both are stated here.
+    where the prediction of a point does not use the point itself. 1 means unpredictable, 0 a function of the earlier
+    coordinates. Published conventions differ in the bandwidth and in leaving out [Dsilva2015]_, so both are stated here.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def redundancy(
     Returns
     -------
     residuals : ndarray of shape (n_components,)
-        The first is 1: there is nothing to predict it from. A constant coordinate tells nothing: it gets 0 and a
+        The first is 1: there is nothing to predict it from. A constant coordinate has no information: it gets 0 and a
         warning, and the others are judged as if it were not there.
 
     Examples
@@ -134,7 +134,7 @@ def psnr(X: ArrayLike, X_rebuilt: ArrayLike, *, data_range: float | None = None)
     if largest == 0:
         return float("inf")
     if span == 0:
-        raise ValueError(f"data_range must be given where X is constant, here {X.flat[0]:g}; pass the possible range.")
+        raise ValueError(f"data_range must be given if X is constant, here {X.flat[0]:g}; pass the possible range.")
     # In units of the largest error, squares stay within range whatever the unit of the signal.
     noise = float(np.sqrt(np.mean((error / largest) ** 2)))
     return round(20 * float(np.log10(span / largest) - np.log10(noise)), 10)
@@ -146,7 +146,7 @@ def _varying(Z: NDArray) -> NDArray:
     if constant.any():
         warnings.warn(
             f"Z must vary in every column, columns {np.flatnonzero(constant).tolist()} are constant: "
-            "they tell nothing, get 0 and are not used to predict others; leave them out.",
+            "they get 0 and are not used to predict others; leave them out.",
             DegenerateDataWarning,
             stacklevel=3,
         )

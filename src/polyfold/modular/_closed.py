@@ -1,7 +1,7 @@
 """The closed form: water-filling, then a frame that realises it [docs/explanations/modular-closed-form.md].
 
-Where M projections of the right rank with the wanted sum exist, the result is the global minimum of the
-modular loss. Where they do not, directions are grouped, each group is solved exactly, and the groups of
+If M projections of the right rank with the required sum exist, the result is the global minimum of the
+modular loss. Otherwise, directions are grouped, each group is solved exactly, and the groups of
 lowest level are merged into one frame where that exists.
 
 A group of at most M directions with eigenvalues v is a modular problem of one dimension, solved exactly: with

@@ -23,7 +23,7 @@ _DASHES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 
 
 def _path(estimator: BaseEstimator, diversities: Sequence[float] | None) -> list[Any]:
-    """Models of a λ path, or an error that says which models have one."""
+    """Models of a λ path, or an error with the models that have one."""
     model, _ = unwrap(estimator, np.empty((0, 0)))
     if not hasattr(model, "diversity_path"):
         raise TypeError(
@@ -150,7 +150,7 @@ class LossDisplay(Display):
 
 
 class DiversityDisplay(Display):
-    """Scores over λ, one panel each, beside those of methods that have no λ.
+    """Scores over λ, one panel each, next to those of methods without λ.
 
     Parameters
     ----------
@@ -210,11 +210,11 @@ class DiversityDisplay(Display):
         y : array-like of shape (n,), default=None
             Classes, which the five nearest other points vote for.
         diversities : sequence of float, default=None
-            Values of λ beside the model's own.
+            Values of λ in addition to the model's own.
         baselines : mapping of str to fitted modular models, default=None
         theme : {"light", "dark"} or None, default=None
         random_state : int, RandomState or None, default=0
-            Of the thousand points that are asked.
+            Seed for the thousand points that are compared.
         """
         path = _path(estimator, diversities)
         model, rows = unwrap(estimator, X)

@@ -127,7 +127,7 @@ def scatter_classes(
 
 
 def place_legend(ax: "Axes") -> None:
-    """Put the legend beside the axes, where it hides nothing."""
+    """Put the legend next to the axes."""
     handles, names = ax.get_legend_handles_labels()
     if len(names) > 1:
         columns = -(-len(names) // 14)

@@ -32,7 +32,7 @@ class Scorer:
     Parameters
     ----------
     X : {array, sparse matrix} or None
-        The data, whose neighbours are the true ones; None where there are no rows to compare with.
+        The data, whose neighbours are the true ones; None if there are no rows to compare with.
     n : int
         Number of points.
     labels : ndarray of int of shape (n,), default=None
@@ -48,7 +48,7 @@ class Scorer:
         self.truth = None if X is None else nearest(X, self.queries, self.k)
 
     def figures(self, views: Views, bars: NDArray) -> dict[str, float]:
-        """Return what can be said of these views and their bars, by name; shares are between 0 and 1."""
+        """Return the scores of these views and their bars, by name; fractions are between 0 and 1."""
         found = nearest(views.whole, self.queries, self.k)
         out = {} if self.truth is None else {PRECISION: retrieval_precision(found, self.truth)}
         if self.labels is not None:
@@ -66,7 +66,7 @@ class Scorer:
         if views.modules is not None:
             return "distance correlation with the other modules", _mean_correlations(views.modules[:, self.compared])
         if views.kind == "coordinates":
-            return "news beyond the earlier coordinates", _news(views.whole)
+            return "novelty: unpredictable from the earlier coordinates", _novelty(views.whole)
         if self.labels is not None:
             shares = [self._same_class(view.rows) for view in views.views]
             return "same class among the 10 nearest", np.array(shares)
@@ -98,8 +98,8 @@ def _mean_correlations(modules: NDArray) -> NDArray:
     return pairs.sum(axis=1) / max(1, len(modules) - 1)
 
 
-def _news(Z: NDArray) -> NDArray:
-    """Leave-one-out residual of every coordinate on the earlier ones; a constant one has nothing to tell."""
+def _novelty(Z: NDArray) -> NDArray:
+    """Leave-one-out residual of every coordinate on the earlier ones; a constant one gets 0."""
     varying = np.ptp(Z, axis=0) > 0
     out = np.zeros(Z.shape[1])
     if varying.any():

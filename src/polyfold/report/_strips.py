@@ -24,7 +24,7 @@ class RetrievalDisplay(Display):
     Parameters
     ----------
     queries : array-like of int of shape (q,)
-        Rows of `images` that are asked for.
+        Rows of `images` to show.
     found : mapping of str to array-like of int of shape (q, k)
         Method to the rows it finds.
     images : array-like of shape (n, height, width) or (n, height, width, 3)

@@ -69,7 +69,9 @@ def _head(line: bytes, name: str) -> dict[str, Any]:
         head = json.loads(line, parse_constant=_no_number, parse_float=_no_number)
         number, writer = int(head["format"]), _minor(head["polyfold"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ModelFileError(f"{name} must say who wrote it, got a head that cannot be read ({error}).") from error
+        raise ModelFileError(
+            f"{name} must have a head with format and version, got one that cannot be read ({error})."
+        ) from error
     if number > FORMAT or writer > _minor(version("polyfold")):
         raise ModelFileError(
             f"{name} must be of polyfold {version('polyfold')} or older, got one of polyfold {head['polyfold']} "

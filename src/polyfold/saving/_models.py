@@ -110,7 +110,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what the head of a model file says, after the checks of :func:`polyfold.load` without making the model.
+    """Return the head of a model file, after the checks of :func:`polyfold.load`, without creating the model.
 
     Parameters
     ----------

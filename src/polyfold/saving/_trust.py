@@ -64,7 +64,7 @@ def _is_allowed(name: str) -> bool:
 
 
 def _is_class(name: str, parent: type) -> bool:
-    """Whether a name stands for a class of this kind that is defined where the name says."""
+    """Whether a name stands for a class of this kind that is defined in the module of its name."""
     found = _found(name)
     return inspect.isclass(found) and issubclass(found, parent) and found.__module__ == name.rpartition(".")[0]
 

@@ -3,7 +3,7 @@
 The first line of the table lists the names of all types and functions, as JSON. Every further line is one part: a
 number, a text, null, or a list that begins with its kind and refers to earlier parts by their position. The last line
 is the model. The bytes of arrays follow the table, in the order of their lines, so every byte belongs to one array. A
-reader therefore needs time and memory in proportion to the file, whatever the file says. An object that is used twice
+reader therefore needs time and memory in proportion to the size of the file. An object that is used twice
 is stored once, and is one object again after loading.
 """
 

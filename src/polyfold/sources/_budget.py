@@ -1,4 +1,4 @@
-"""How much memory blocks of rows may take: a quarter of what is free, unless `memory_budget` says otherwise."""
+"""How much memory blocks of rows may take: a quarter of the free memory, or the value of `memory_budget`."""
 
 import os
 import re
@@ -17,7 +17,7 @@ _BUDGET: ContextVar[int | None] = ContextVar("polyfold_memory_budget", default=N
 
 @contextmanager
 def memory_budget(size: int | str) -> Iterator[None]:
-    """Let the blocks of everything within take about so much memory; results do not depend on it.
+    """Limit the memory of blocks of rows inside a ``with`` statement; results do not depend on it.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def budget() -> int:
 
 
 def rows_within(share: float, row_bytes: int, most: int) -> int:
-    """Return how many rows of `row_bytes` fit a share of the budget: at least 64, at most `most` bytes of them."""
+    """Return how many rows of `row_bytes` fit a fraction of the budget: at least 64, at most `most` bytes."""
     return max(64, int(min(share * budget(), most)) // max(1, row_bytes))
 
 
@@ -60,7 +60,7 @@ def _as_bytes(size: int | str) -> int:
 
 
 def _free_memory() -> int:
-    """Bytes that are free, by the system and by the control group; 4 GB where nobody says."""
+    """Bytes that are free, by the system and by the control group; 4 GB if both are unknown."""
     return int(min([_system_memory(), *_group_memory()]))
 
 

@@ -167,7 +167,7 @@ class BlockSource(Source):
 
     @cached_property
     def n_rows(self) -> int:
-        """Number of rows: the first to ask goes through all blocks."""
+        """Number of rows; the first access reads all blocks."""
         return sum(_as_array(block).shape[0] for block in self._X)
 
     def read(self, rows: int) -> Iterator[Matrix]:
@@ -203,7 +203,7 @@ class BlockSource(Source):
 
 
 def check_matrix(X: Matrix) -> None:
-    """Raise if an array is no matrix of numbers."""
+    """Raise if an array is not a matrix of numbers."""
     if len(X.shape) != 2:
         raise ValueError(f"X must be a matrix with rows and columns, got shape {tuple(X.shape)}.")
     if np.dtype(X.dtype).kind not in "fiub":

@@ -142,7 +142,7 @@ class DaskSource(Source):
         return self._array.concatenate(arrays, allow_unknown_chunksizes=True)
 
     def _compute_with(self, compute: Callable[[], Result]) -> Result:
-        """Compute, and say so in one sentence where the cluster is gone."""
+        """Compute, and raise a clear error if the cluster is gone."""
         with answering(current_client()), warnings.catch_warnings():
             # What every task needs has to reach every worker; through the scheduler, which outlives them.
             warnings.filterwarnings("ignore", message="Sending large graph")

@@ -65,7 +65,7 @@ def by_blocks(
 
 
 def write_rows(method: Callable[..., Any], X: Rows, out: Output | tuple[Output, ...], **kwargs: object) -> Any:
-    """Write what a fitted estimator says of every row of `X` as it comes, so that neither has to fit into memory.
+    """Write the output of a method for all rows of `X` block by block, so that it need not fit into memory.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _fitting(
     targets: tuple["WritableRows | _NewFile", ...],
     block: Matrix,
 ) -> NDArray | tuple[NDArray, ...]:
-    """Return what a method says of a block, after it was seen that the targets can hold it."""
+    """Return the output of a method for a block, after a check that the targets can store it."""
     answer = call(block)
     parts = answer if isinstance(answer, tuple) else (answer,)
     if len(parts) != len(targets):
@@ -172,7 +172,7 @@ def _is_zarr_array(path: Path) -> bool:
 
 
 class _NewFile:
-    """A file that is made when the first rows tell their width and type."""
+    """A file that is created when the first rows define its width and type."""
 
     def __init__(self, path: Path, n_rows: int):
         self._path, self._n_rows, self._array = path, n_rows, None

@@ -1,4 +1,4 @@
-"""Which container is read how: the one place that asks what `X` is."""
+"""Which container is read how: the only file that inspects the type of `X`."""
 
 from collections.abc import Iterable, Iterator
 from os import PathLike

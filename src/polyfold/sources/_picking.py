@@ -33,7 +33,7 @@ def pick_rows(source: Source, numbers: NDArray) -> Matrix:
 def answer_others(
     source: Source, function: Callable[[Matrix], tuple[NDArray, ...]], known: NDArray, answers: tuple[NDArray, ...]
 ) -> tuple[NDArray, ...]:
-    """Return what `function` says of every row, in memory, where that of some is known.
+    """Return the output of `function` for all rows, in memory, if that of some is known.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, rows: int) -> Iterator[Matrix]:
-        """Yield pieces in their order, of about so many rows or as the container has them, in `dtype`."""
+        """Yield pieces in their order, of about `rows` rows or as the container has them, in `dtype`."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -57,7 +57,7 @@ class Source(ABC):
         return self.n_rows, self.n_features
 
     def blocks(self, rows: int) -> Iterator[tuple[int, Matrix]]:
-        """Yield the number of the first row and the block, for blocks of exactly so many rows but the last."""
+        """Yield the number of the first row and the block, for blocks of exactly `rows` rows, except the last."""
         pieces = self.read(rows_within(1 / 8, self.row_bytes, READ_BYTES))
         return regrouped(pieces, rows)
 

@@ -4,10 +4,10 @@
 the trivial directions for plain spectra and modules, and the predictable ones as well for non-redundant coordinates.
 Ways to solve it, chosen once per operator by `choose_solver`:
 
-- `DenseSolver`: small problems, or many directions; LAPACK;
+- `DenseSolver`: LAPACK, for small problems or many directions.
 - `InverseSolver`: minimisers of low-dimensional data, whose smallest eigenvalues are so close together that the flip
-  λ_max I − cost stalls Lanczos. One sparse LU of cost + εI, constrained by its Schur complement on Q;
-- `MultigridSolver` (`_multigrid.py`): random walks on low-dimensional data with too many points for an LU;
+  λ_max I − cost stalls Lanczos. One sparse LU of cost + εI, constrained by its Schur complement on Q.
+- `MultigridSolver` (`_multigrid.py`): random walks on low-dimensional data with too many points for an LU.
 - `LanczosSolver`: everything else, Lanczos on the deflated operator.
 
 One-sided deflation is cheaper and can return a wrong vector: it is not offered.
@@ -142,7 +142,7 @@ class LanczosSolver:
 
 
 def residuals(operator: Operator, Q: NDArray, G: NDArray) -> NDArray:
-    """Norms (k,) of what is left of the eigenvector equation of G (N, k) outside Q, beside cost or eigenvalue."""
+    """Norms (k,) of the residuals of the eigenvector equation of G (N, k) outside Q, relative to cost or eigenvalue."""
     image = operator.apply(G) if operator.cost is None or operator.steps > 1 else operator.cost @ G
     values = np.einsum("ij,ij->j", G, image)
     left = image - G * values

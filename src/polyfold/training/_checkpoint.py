@@ -50,7 +50,7 @@ class Checkpoint:
         write_file(self.path, HEADER + digest(content).encode() + b"\n" + content)
 
     def other(self) -> ValueError:
-        """Return the error that says that the file belongs to another run."""
+        """Return the error for a file of another run."""
         return ValueError(
             f"checkpoint must come from the same data and parameters, got {str(self.path)!r}, which does not; "
             "delete it or name another file."
