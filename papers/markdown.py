@@ -75,7 +75,7 @@ def _size(result: dict[str, Any]) -> str:
     """Return size, settings, seeds and commits of a run."""
     settings = ", ".join(f"{name} {shown(value)}" for name, value in result["settings"].items())
     commits = ", ".join(dict.fromkeys(str(context["commit"]) for context in result["contexts"]))
-    return f"Size {result['size']!r}: {settings}; seeds {shown(result['seeds'])}; commit {commits}."
+    return f"Size {result['size']!r}. Settings: {settings}. Seeds: {shown(result['seeds'])}. Commit: {commits}."
 
 
 def shown(value: Any) -> str:

@@ -130,7 +130,7 @@ def ahead(
     less is better, pass them the other way round.
     """
     if not len(better) or not len(worse):
-        return untestable(statement, "the data could not be had", source=source)
+        return untestable(statement, "the data set is not available", source=source)
     a, b = np.asarray(better, dtype=float), np.asarray(worse, dtype=float)
     paired = a - b if a.shape == b.shape else np.array([a.mean() - b.mean()])
     error = float(np.std(paired, ddof=1) / np.sqrt(paired.size)) if paired.size > 1 else 0.0

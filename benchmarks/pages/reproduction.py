@@ -123,13 +123,14 @@ def section(experiment: Experiment, result: dict[str, Any] | None) -> list[str]:
 
 
 def provenance(result: dict[str, Any]) -> str:
-    """Say where the numbers of a result come from, and what they cost."""
+    """Return the source of the numbers of a result, and their cost."""
     commits = ", ".join(dict.fromkeys(str(context["commit"]) for context in result["contexts"]))
     machines = "; ".join(dict.fromkeys(context["machine"] for context in result["contexts"]))
     settings = ", ".join(f"{name} {shown(value)}" for name, value in result["settings"].items())
     seeds = ", ".join(map(str, result["seeds"]))
     file = f"[{result['name']}.json](../../papers/results/{result['name']}.json)"
-    return f"*{file}: {settings}; seeds {seeds}; {result['cpu seconds'] / 60:.1f} CPU minutes; {commits}; {machines}.*"
+    cost = f"{result['cpu seconds'] / 60:.1f} CPU minutes"
+    return f"*{file}. Settings: {settings}. Seeds: {seeds}. Cost: {cost}. Commits: {commits}. Machine: {machines}.*"
 
 
 def main() -> None:

@@ -33,6 +33,6 @@ for k, row in enumerate(correlations):
     print(f"axis {k}: " + ", ".join(f"{name} {r:.2f}" for name, r in zip(("pan", "tilt", "light"), row, strict=True)))
 
 # %%
-# The pixels that tell most about each axis.
+# The pixels that explain most of each axis.
 explanation.plot("axes")
 plt.show()

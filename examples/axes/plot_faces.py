@@ -2,9 +2,8 @@
 The axes of faces
 =================
 
-A head turns, nods, and is lit from left or right: three causes, 1,024 pixels. Plain spectral coordinates spend
-themselves on harmonics of the strongest cause; non-redundant ones find the others, and a walk along each axis shows
-what it means.
+A head turns, nods, and is lit from left or right: three causes, 1,024 pixels. Plain spectral coordinates repeat the
+strongest cause. Non-redundant ones find the others, and a walk along each axis shows its meaning.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +23,7 @@ if "POLYFOLD_SMALL" in os.environ:
 # %%
 # Draw heads
 # ----------
-# An ellipsoid with a nose, brows and a chin, turned, then lit by Lambert's law. No picture is downloaded.
+# An ellipsoid with a nose, brows and a chin, turned, then lit by Lambert's law. No image is downloaded.
 
 
 def head(pan, tilt, light, side=side):
@@ -50,7 +49,7 @@ X = np.array([head(*values) for values in zip(*causes.values(), strict=True)])
 # %%
 # Three coordinates
 # -----------------
-# How well three coordinates tell every cause: R² of nearest neighbours, half of the heads against the other half.
+# How well can each cause be predicted from three coordinates? R² of nearest neighbours on the other half of the heads.
 
 models = {
     "plain eigenmaps": pf.KernelEmbedding(3, kernel="laplacian_eigenmaps", random_state=0),
@@ -73,7 +72,7 @@ plt.show()
 # %%
 # Walk along the axes
 # -------------------
-# A row an axis: heads from its one end to the other, those that are near the middle of the other two.
+# Each row is one axis: heads from one end to the other that are near the middle of the other two axes.
 
 figure, axes = plt.subplots(3, 8, figsize=(9, 3.7), layout="constrained")
 for number, row in enumerate(axes):

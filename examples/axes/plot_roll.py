@@ -2,9 +2,8 @@
 Axes that do not repeat each other
 ==================================
 
-Laplacian eigenmaps of a long strip: the first coordinate is its length, the second again its length, bent, and the
-third as well. :class:`polyfold.NonRedundantEmbedding` asks every coordinate for something that the earlier ones do
-not tell.
+Laplacian eigenmaps of a long strip often repeat its length: the second and the third coordinate are functions of the
+first one. Each coordinate of :class:`polyfold.NonRedundantEmbedding` is unpredictable from the earlier ones.
 """
 
 import matplotlib.pyplot as plt
@@ -33,7 +32,7 @@ for row, (name, model) in zip(axes, models.items(), strict=True):
     for axis, values, what in zip(row, (turn, X[:, 1]), ("along the roll", "across"), strict=True):
         axis.scatter(*Z.T, c=values, cmap="viridis", s=5)
         axis.set(title=f"{name}, coloured {what}", xticks=[], yticks=[])
-    print(f"{name}: {100 * news:.0f} % of the second coordinate is news")
+    print(f"{name}: {100 * news:.0f} % of the second coordinate is unpredictable from the first")
 plt.show()
 
 # %%

@@ -1,9 +1,9 @@
 """
-Autoencoders that disagree usefully
-===================================
+Votes of diverse autoencoders
+=============================
 
-Ten small autoencoders of the same digits. Trained alone they are all alike; made diverse, each gets a little worse
-and their vote gets better.
+Ten small autoencoders of the same digits. Without a diversity term they are all equal. With it, each gets a little
+worse, and their vote gets better.
 """
 
 import matplotlib.pyplot as plt
@@ -45,9 +45,9 @@ axis.legend(frameon=False)
 plt.show()
 
 # %%
-# What comes back
+# Reconstructions
 # ---------------
-# One module of four numbers, and the mean of all ten.
+# One module of four dimensions, and the mean of all ten.
 
 mixed = model.remix(diversity=0.9)
 rows = {

@@ -51,7 +51,7 @@ plt.show()
 # %%
 # Your own architecture
 # ---------------------
-# A function of the numbers of inputs and outputs that returns a fresh module; here a convolution over 8 × 8 pixels.
+# A function of the numbers of inputs and outputs that returns a new module; here a convolution over 8 × 8 pixels.
 
 
 def convolutional(n_inputs, n_outputs):

@@ -2,8 +2,8 @@
 From fine to coarse: the layers of a network
 ============================================
 
-Every layer of a bootstrap network has half as many centres as the one below. Small variations disappear first: a
-picture of every layer shows when which groups merge.
+Every layer of a bootstrap network has half as many centres as the one below. Small variations disappear first. A
+plot of each layer shows where groups merge.
 """
 
 import matplotlib.pyplot as plt
@@ -32,6 +32,6 @@ for layer, axis in enumerate(axes.flat):
 plt.show()
 
 # %%
-# New points take the same way, to any layer.
+# New rows can be transformed to any layer.
 
 print(network.at_layer(2).transform(X[:3]).round(2))

@@ -2,8 +2,8 @@
 A map of the data
 =================
 
-Neighbours by shared centres of a bootstrap network, laid out in the plane. No width, no number of neighbours to tune;
-new rows are put on the same map.
+A layout of the neighbours that share centres of a bootstrap network. There is no bandwidth and no number of neighbours
+to choose, and new rows can be transformed.
 """
 
 import matplotlib.pyplot as plt
@@ -24,26 +24,26 @@ if "POLYFOLD_SMALL" in os.environ:
 X, X_new, y, y_new = train_test_split(X, y, test_size=0.3, random_state=0)
 
 # %%
-# Old rows as dots, new ones as numbers
-# -------------------------------------
-# How good is a map? The share of new rows whose ten nearest neighbours on it are mostly of their own kind.
+# Training rows as dots, new rows as numbers
+# ------------------------------------------
+# The score is the accuracy of ten nearest neighbours in the map, for new rows.
 
 maps = {"principal components": PCA(2), "BootstrapMap": pf.BootstrapMap(random_state=0)}
 figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
 for axis, (name, model) in zip(axes, maps.items(), strict=True):
     Z = model.fit_transform(X)
     Z_new = model.transform(X_new)
-    share = KNeighborsClassifier(10).fit(Z, y).score(Z_new, y_new)
+    accuracy = KNeighborsClassifier(10).fit(Z, y).score(Z_new, y_new)
     axis.scatter(*Z.T, c=y, cmap="tab10", s=6, alpha=0.5, linewidths=0)
     for (a, b), digit in zip(Z_new[:150], y_new[:150], strict=False):
         axis.text(a, b, str(digit), color=plt.cm.tab10(digit), fontsize=8, ha="center", va="center")
-    axis.set(title=f"{name}: {100 * share:.0f} % of new digits lie among their own", xticks=[], yticks=[])
+    axis.set(title=f"{name}: accuracy on new digits {100 * accuracy:.0f} %", xticks=[], yticks=[])
 plt.show()
 
 # %%
-# The graph behind it
+# The neighbour graph
 # -------------------
-# Neighbours by the network's similarity can be taken elsewhere: to any method that accepts a graph.
+# Pass the neighbours of the network to any method that accepts a graph.
 
 network = maps["BootstrapMap"].network_
 graph = network.kneighbors_graph(n_neighbors=10)

@@ -2,8 +2,8 @@
 Modular Isomap
 ==============
 
-Any kernel may be shared out among modules, also that of Isomap, whose distances run along the data. New points are
-placed without fitting again.
+Any kernel can be divided among modules, also the geodesic distances of Isomap. New rows are transformed without a new
+fit.
 """
 
 import matplotlib.pyplot as plt
@@ -24,10 +24,10 @@ X, turn = make_swiss_roll(n, random_state=0)
 X, X_new, turn, turn_new = train_test_split(X, turn, test_size=0.3, random_state=0)
 
 # %%
-# Views of a roll
-# ---------------
-# Three modules of two dimensions. λ = 0 repeats one picture three times; with more diversity every module turns and
-# stretches the unrolled sheet in its own way, and the second-strongest directions get their share.
+# Modules of a roll
+# -----------------
+# Three modules of two dimensions. With λ = 0 they are equal. With more diversity, each module rotates and stretches
+# the unrolled sheet differently, and weaker directions get more weight.
 
 figure, axes = plt.subplots(2, 3, figsize=(9, 5), layout="constrained")
 for row, diversity in zip(axes, (0.0, 0.9), strict=True):
@@ -38,9 +38,9 @@ for row, diversity in zip(axes, (0.0, 0.9), strict=True):
 plt.show()
 
 # %%
-# What every module knows
-# -----------------------
-# How well the place along the roll and across it can be read off a module, by a linear rule, on new points.
+# Linear regression from each module
+# ----------------------------------
+# How well the position along and across the roll is predicted by a linear model, on new rows.
 
 from sklearn.linear_model import LinearRegression
 

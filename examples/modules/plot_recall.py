@@ -1,9 +1,9 @@
 """
-What does recall cost?
-======================
+Recall and query time
+=====================
 
-Scanning all modules finds all neighbours; scanning a few finds nearly all, sooner. ``recall=`` chooses how many
-modules and candidates are enough, on the fitted rows, and says what it reached.
+A scan of all modules finds all neighbours. A scan of a few modules finds nearly all, in less time. ``recall=`` selects
+the number of modules and candidates on the training rows and estimates the recall.
 """
 
 import time
@@ -38,12 +38,12 @@ for modules, expand in ((1, 10), (1, 20), (2, 10), (2, 20), (3, 12), (4, 12)):
     recall = 100 * retrieval_precision(found, truth)
     axis.plot(recall, micros, "o", color="#0072B2", ms=8)
     axis.annotate(f"{modules} × {expand}", (recall, micros), xytext=(6, 4), textcoords="offset points", fontsize=9)
-axis.set(xlabel="recall of the ten nearest in all modules, %", ylabel="µs a query", ylim=(0, None))
+axis.set(xlabel="recall of the ten nearest in all modules, %", ylabel="µs per query", ylim=(0, None))
 plt.show()
 
 # %%
-# Ask for recall, not for settings
-# --------------------------------
+# Choose the recall, not the settings
+# -----------------------------------
 
 wanted = pf.ModularNeighbors(FrozenEstimator(model), recall=0.95).fit(X)
 print(f"recall estimated at {wanted.recall_:.3f} ± {wanted.recall_error_:.3f}")

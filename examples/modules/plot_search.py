@@ -1,9 +1,9 @@
 """
-Search that survives the loss of machines
-=========================================
+Search after the loss of machines
+=================================
 
-Put one module on every machine. Each answers on its own; together they find nearly what a search in all dimensions
-finds, and when some are down the others still do. Pieces of one large embedding do not have that property.
+Put one module on each machine. Together they find nearly the same neighbours as a search in all dimensions. If some
+machines are down, the others still find most of them. Parts of one large embedding do not have this property.
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,8 @@ if "POLYFOLD_SMALL" in os.environ:
 truth = NearestNeighbors(n_neighbors=10).fit(X).kneighbors(queries, return_distance=False)
 
 # %%
-# Ten views of six dimensions
-# ---------------------------
+# Ten modules of six dimensions
+# -----------------------------
 
 views = {
     "diverse modules": pf.ModularKernelPCA(10, 6, diversity=0.99, random_state=0),
@@ -42,9 +42,9 @@ def precision(index, modules=None):
 
 
 # %%
-# Lose some
-# ---------
-# Every value is the mean over ten random sets of modules that are still there.
+# Lost modules
+# ------------
+# Each value is the mean over ten random sets of remaining modules.
 
 rng = np.random.default_rng(0)
 lost = [0, 2, 4, 6, 8]
@@ -59,9 +59,9 @@ axis.legend(frameon=False)
 plt.show()
 
 # %%
-# Ask fewer, get it faster
-# ------------------------
-# ``modules=2, expand=15`` scans two modules for thirty candidates and ranks only those by all.
+# Search on fewer modules
+# -----------------------
+# ``modules=2, expand=15`` scans two modules for thirty candidates and ranks these by all modules.
 
 index = indices["diverse modules"]
 quick = index.kneighbors(queries, modules=2, expand=15, return_distance=False)

@@ -1,9 +1,9 @@
 """
-Data to try things on
-=====================
+Generated data sets
+===================
 
-Generators of points on curved sheets, with the true place of every point, and of images with one cause of difficulty
-each. All take ``random_state``, none downloads anything.
+Generators of points on curved sheets, with their true coordinates, and of images with one difficulty each. All take
+``random_state``, and none downloads anything.
 """
 
 import matplotlib.pyplot as plt

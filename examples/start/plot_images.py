@@ -1,9 +1,9 @@
 """
-Pictures: a code for every patch
-================================
+Image patches
+=============
 
-The building blocks of two photographs that come with scikit-learn. Modules split the many ways in which patches
-differ among small views; together they give back what one large code gives.
+Codes for patches of two photographs that come with scikit-learn. Each module reconstructs a part of the variation.
+Together they reconstruct as much as one large code.
 """
 
 import matplotlib.pyplot as plt
@@ -25,17 +25,17 @@ temple, flower = pictures
 patches = extract_patches_2d(temple, (8, 8), max_patches=n_patches, random_state=0).reshape(-1, 64)
 
 # %%
-# Learn on one picture
-# --------------------
-# Every module keeps 4 numbers of 64.
+# Fit on one image
+# ----------------
+# Each module keeps 4 of 64 dimensions.
 
 modules = pf.ModularAutoencoder(n_modules=6, n_components=4, diversity=0.95, random_state=0).fit(patches)
-print(f"loss {modules.loss_:.4g}, and no modules can be below {modules.loss_bound_:.4g}")
+print(f"loss {modules.loss_:.4g}, with lower bound {modules.loss_bound_:.4g}")
 
 # %%
-# Use it on the other
-# -------------------
-# One module alone, and all of them: the mean of their answers knows more than any of them.
+# Use it on the other image
+# -------------------------
+# The mean of all modules reconstructs more than a single module.
 
 
 def rebuilt(answers):
@@ -56,9 +56,9 @@ for axis, (name, view) in zip(axes, views.items(), strict=True):
 plt.show()
 
 # %%
-# What the modules look for
+# Components of the modules
 # -------------------------
-# A row a module, a column a number: with λ = 0 all rows would be the same.
+# One row per module, one column per dimension. With λ = 0, all rows would be equal.
 
 atoms = np.array([decoder.T.reshape(-1, 8, 8) for decoder in modules.decoders_])
 figure, axes = plt.subplots(*atoms.shape[:2], figsize=(4.2, 6), layout="constrained")

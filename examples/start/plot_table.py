@@ -1,9 +1,9 @@
 """
-A table with gaps and categories
-================================
+A table with missing values and categories
+==========================================
 
-Distances need numbers of one kind. Three standard steps of scikit-learn bring a table there: fill the gaps, scale
-the numbers, spread the categories. They are fitted with the model, so new rows take the same way.
+Distances need numbers on one scale. Three standard steps of scikit-learn prepare a table: impute missing values, scale
+numbers, and encode categories. They are fitted with the model, so new rows are prepared in the same way.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import polyfold as pf
 
 # %%
-# Wine as it might arrive: two measurements became words, and one value in ten is missing.
+# The wine data with two columns as categories and a tenth of the values missing.
 
 table, cultivar = load_wine(return_X_y=True, as_frame=True)
 rng = np.random.default_rng(0)
@@ -30,8 +30,8 @@ table = table.mask(rng.random(table.shape) < 0.1)
 print(table.iloc[:4, :11].to_string())
 
 # %%
-# One pipeline from the table to groups
-# -------------------------------------
+# One pipeline from the table to clusters
+# ---------------------------------------
 
 prepare = make_column_transformer(
     (make_pipeline(SimpleImputer(), StandardScaler()), make_column_selector(dtype_include="number")),
@@ -43,13 +43,13 @@ groups = model.predict(new)
 print(f"agreement with the cultivars on new rows: {adjusted_rand_score(cultivar_new, groups):.2f}")
 
 # %%
-# What the network sees
-# ---------------------
+# Coordinates of the network
+# --------------------------
 
 Z = model[:-1].transform(new)
 Z = model[-1].transform(Z)
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained", sharex=True, sharey=True)
-for axis, values, title in zip(axes, (groups, cultivar_new), ("groups found", "cultivars, never shown"), strict=True):
+for axis, values, title in zip(axes, (groups, cultivar_new), ("clusters", "cultivars (not used)"), strict=True):
     axis.scatter(*Z[:, :2].T, c=np.array(["#0072B2", "#D55E00", "#009E73"])[values], s=28)
     axis.set(title=title, xticks=[], yticks=[])
 plt.show()

@@ -1,9 +1,9 @@
 """
-Texts: finding what reads alike
-===============================
+Clusters of texts
+=================
 
-A thousand texts that every machine with Python has: the docstrings of SciPy. Counts of words stay sparse, nearness
-is the cosine, and the network finds subjects without being told of any.
+The texts are a thousand docstrings of SciPy. Word counts stay sparse, the distance is the cosine, and the clusters
+are found without labels.
 """
 
 import importlib
@@ -59,14 +59,14 @@ figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for name, coordinates, colour in (("bootstrap network", Z, "#0072B2"), ("latent semantic analysis", rival, "#D55E00")):
     counts, share = average_accuracy_curve(coordinates, subject)
     axis.plot(counts, share, "o-", color=colour, label=name)
-axis.set(xscale="log", xlabel="nearest texts looked at", ylabel="share on the same subject")
+axis.set(xscale="log", xlabel="number of nearest texts", ylabel="fraction on the same subject")
 axis.legend(frameon=False)
 plt.show()
 
 # %%
-# Groups, in words
-# ----------------
-# The words that are most typical of every group, of which nobody said that it exists.
+# Words of each cluster
+# ---------------------
+# The words that are most typical of each cluster.
 
 groups = pf.BootstrapClustering(len(subjects), network=network, random_state=0).fit(X).labels_
 print(f"agreement with SciPy's own division (NMI): {normalized_mutual_info_score(subject, groups):.2f}")

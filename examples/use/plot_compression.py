@@ -1,9 +1,9 @@
 """
-A small model in the place of a large one
-=========================================
+Replace a large model by a small one
+====================================
 
-A bootstrap network keeps its training rows and all codes. A student of two layers learns what it says, and is all
-that has to be shipped: as a model of this library, or as an ONNX graph that runs without Python.
+A bootstrap network keeps its training rows and all codes. A student network of two layers learns to reproduce its
+output. Only the student has to be deployed, as a model of this library or as an ONNX graph.
 """
 
 import pickle
@@ -32,7 +32,7 @@ X, X_new, y, y_new = train_test_split(X.astype("float32"), y, test_size=0.3, ran
 
 teacher = pf.MultilayerBootstrapNetwork(10, n_classes=10, random_state=0).fit(X)
 student = pf.Compressed(teacher, random_state=0).fit(X, target=teacher.embedding_)
-print(f"the student explains {100 * student.fidelity_:.0f} % of what its teacher says about rows neither has seen")
+print(f"the student explains {100 * student.fidelity_:.0f} % of the teacher's output for new rows")
 
 
 def cost(model):
@@ -48,8 +48,8 @@ teacher.transform(X_new[:5])  # compiled on first use
 print(f"the student answers in {100 * cost(student) / cost(teacher):.0f} % of the teacher's time")
 
 # %%
-# Side by side
-# ------------
+# Coordinates of both
+# -------------------
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharex=True, sharey=True)
 for axis, (name, model) in zip(axes, {"teacher": teacher, "student": student}.items(), strict=True):

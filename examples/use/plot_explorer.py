@@ -40,8 +40,8 @@ AllocationDisplay.from_estimator(model)
 plt.show()
 
 # %%
-# What is news in every coordinate
-# --------------------------------
+# Novelty of each coordinate
+# --------------------------
 
 axes = pf.NonRedundantEmbedding(4, n_neighbors=25, random_state=0).fit(X)
 RedundancyDisplay.from_estimator(axes, X)
@@ -57,7 +57,7 @@ plt.show()
 # %%
 # The page
 # --------
-# Select points in one view and see them in all; move through λ; click a point to see its neighbours in every module.
+# Select points in one view and see them in all views. Change λ with the slider. Click a point to see its neighbours.
 
 page = explore(model, X, y=y, images=images, path=Path(tempfile.mkdtemp()) / "digits.html")
 print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB, opens without a server or a connection")

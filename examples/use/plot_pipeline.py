@@ -2,8 +2,8 @@
 Pipelines and grid search
 =========================
 
-Every estimator is scikit-learn's kind: it has parameters by name, can be cloned, searched and put in a pipeline.
-Kernels and networks are objects with parameters of their own, reached by two underscores.
+All estimators follow scikit-learn: they can be cloned, searched and put into a pipeline. Kernels and networks are
+objects with their own parameters, which have names with two underscores.
 """
 
 import matplotlib.pyplot as plt
@@ -33,13 +33,13 @@ print({name.removeprefix(inside): value for name, value in search.best_params_.i
 print(f"accuracy on new rows: {search.score(X_new, y_new):.3f}")
 
 # %%
-# What the search saw
-# -------------------
+# Accuracy of all settings
+# ------------------------
 
 results = search.cv_results_["mean_test_score"].reshape(4, 4)
 figure, axis = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
 image = axis.imshow(results, cmap="viridis", aspect="auto")
-axis.set(xticks=range(4), xticklabels=grid[f"{inside}kernel__gamma"], xlabel="kernel width γ")
+axis.set(xticks=range(4), xticklabels=grid[f"{inside}kernel__gamma"], xlabel="kernel parameter γ")
 axis.set(yticks=range(4), yticklabels=grid[f"{inside}diversity"], ylabel="diversity λ")
 for (row, column), score in np.ndenumerate(results):
     axis.text(column, row, f"{score:.3f}", ha="center", va="center", color="w" if score < results.mean() else "k")
@@ -49,7 +49,7 @@ plt.show()
 # %%
 # Named columns
 # -------------
-# As everywhere in scikit-learn, output may be a table.
+# As in scikit-learn, the output can be a data frame.
 
 tables = make_pipeline(StandardScaler(), pf.ModularKernelPCA(2, 2, random_state=0)).set_output(transform="pandas")
 print(tables.fit_transform(X).head(3).round(3).to_string())

@@ -1,9 +1,9 @@
 """
-Saving a model, loading it elsewhere
-====================================
+Save and load a model
+=====================
 
-A file holds arrays and parameters, never code: loading one from a stranger runs nothing. It is whole or absent, has a
-checksum, and says which versions wrote it. Another process gives the same answers, bit for bit.
+A model file contains arrays and parameters, no code, so loading it runs nothing. It has a checksum and the versions
+that wrote it. Another process returns exactly the same values.
 """
 
 import subprocess
@@ -58,8 +58,8 @@ for number, axis in enumerate(axes):
 plt.show()
 
 # %%
-# What is damaged is refused, by name
-# -----------------------------------
+# Damaged files raise an error
+# ----------------------------
 
 damaged = bytearray((folder / "digits.polyfold").read_bytes())
 damaged[len(damaged) // 2] ^= 1

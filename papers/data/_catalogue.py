@@ -8,7 +8,7 @@ from dataclasses import dataclass
 class Entry:
     """One data set of the folder.
 
-    `arrays` says what the file must hold, `openml` is the identifier of the same data on openml.org (None
+    `arrays` lists what the file must hold, `openml` is the identifier of the same data on openml.org (None
     where only a different rendering exists there), `n_train` the size of the published training part.
     """
 
@@ -22,7 +22,7 @@ class Entry:
 
     @property
     def names(self) -> set[str]:
-        """Arrays a file cannot do without: those of `arrays` but for the published split."""
+        """Arrays that a file must have: those of `arrays` except the published split."""
         return {name.strip() for name in re.sub(r"\([^)]*\)", "", self.arrays).split(",")} - {"n_train"}
 
 

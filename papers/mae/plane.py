@@ -40,7 +40,7 @@ def figure4(run: Run) -> Report:
 
     Setting: As in Fig. 3.
 
-    Expected: One feature tells the first class from the others, the other one the third.
+    Expected: One feature separates the first class from the others, the other one the third.
     """
     found, panels = _toy(run, 0.5)
     # Which feature comes first is chance: the one of the first class does.
@@ -52,7 +52,7 @@ def figure4(run: Run) -> Report:
         all(sorted([int(np.argmax(row)) for row in draw]) == [0, 2] for draw in found.values("apart")),
         f'right answers to "is it class 1 / 2 / 3?" by one threshold, %: {shares}',
         source="Fig. 4, Sec. 5.1",
-        why=f"On average over the draws the classes told apart best are {ends}",
+        why=f"On average over the draws, the classes that are separated best are {ends}",
         see="mae-figure4",
     )
     return Report(panels=panels, claims=[claim])

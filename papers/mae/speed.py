@@ -38,7 +38,7 @@ def table1(run: Run) -> Report:
     Setting: Ten mixtures of ten Gaussians of deviation 0.25, 1,000 points. The paper gives neither dimension nor M, H
     and λ: 100 dimensions, M = H = 10, and λ = 0.1 … 0.9 and 0.95, one for each mixture, since its times spread widely.
     Both stop where an epoch lowers the mean loss by less than 1e-5. Processor seconds of one thread. Gradient descent
-    has the best of eleven rates, found without being counted; its epochs are counted in the principal directions, in
+    has the best of eleven rates, whose search is not counted. Its epochs are counted in the principal directions, in
     which its path is the same, and its seconds are these epochs times one measured epoch over the points, which is what
     the paper's implementation goes through.
 

@@ -17,7 +17,7 @@ BINS, SIDE = 40, 45
 
 
 def toy(data: Path | None, *, diversity: float, rows: int, test: int, seed: int) -> dict[str, Any]:
-    """Error of averaged softmax classifiers on the two features, and how well each tells one class from the others."""
+    """Error of averaged softmax classifiers on the two features, and how well each separates a class."""
     model, classifiers = _fitted(diversity, rows, seed)[2:]
     Q, y_test = make_gaussian_mixture(test, centers=CENTERS, std=STD, random_state=1000 + seed)
     codes = model.transform_modules(Q)
@@ -69,6 +69,6 @@ def _one_against_others(code: NDArray, inside: NDArray) -> float:
 
 
 def _by_one_line(lattice: NDArray, predicted: NDArray, direction: NDArray) -> float:
-    """Share of neighbours along the order of one projection that are predicted alike: 1 where it alone decides."""
+    """Fraction of neighbours along the order of one projection that are predicted alike: 1 where it alone decides."""
     order = predicted[np.argsort(lattice @ direction, kind="stable")]
     return float(np.mean(order[1:] == order[:-1]))

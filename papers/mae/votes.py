@@ -73,8 +73,8 @@ def figure2(run: Run) -> Report:
 
     Question: Do modules with a diversity term vote better than modules of bootstrap samples, at which λ?
 
-    Setting: M = H = 10; 12,000 images of each set (Convex 8,000), five folds; a one-nearest-neighbour classifier for
-    every module, and their vote.
+    Setting: M = H = 10, 12,000 images of each set (Convex 8,000), five folds. Every module has a one-nearest-neighbour
+    classifier, and they vote.
 
     Expected: From λ = 0 on the error falls well below that of bagging, and rises again as λ nears 1, on every set.
     """
@@ -100,7 +100,7 @@ def _chosen(curve: dict[float, list[float]]) -> list[float]:
 def _vote_claims(name: str, curve: dict[float, list[float]], bagging: list[float]) -> list[Claim]:
     below, rises = f"the error falls below that of bagging on {name}", f"the error rises as λ nears 1 on {name}"
     if not bagging:
-        return [untestable(statement, "the data could not be had", source="Fig. 2") for statement in (below, rises)]
+        return [untestable(statement, "the data set is not available", source="Fig. 2") for statement in (below, rises)]
     means = {lam: float(np.mean(values)) for lam, values in curve.items()}
     best, last = min(means, key=lambda lam: means[lam]), max(means)
     return [
@@ -147,7 +147,7 @@ def _pca(run: Run, name: str) -> dict[str, Any]:
 def _single_claims(name: str, curves: dict[str, dict[float, list[float]]], scaled: Cells) -> list[Claim]:
     statements = (f"single modules get worse at every λ above 0 on {name}", f"the vote gets better at first on {name}")
     if not len(scaled):
-        return [untestable(statement, "the data could not be had", source="Fig. 6") for statement in statements]
+        return [untestable(statement, "the data set is not available", source="Fig. 6") for statement in statements]
     single, vote = ({lam: float(np.mean(v)) for lam, v in curve.items()} for curve in curves.values())
     first, *others = single
     lowest = min(others, key=lambda lam: single[lam])
@@ -211,7 +211,7 @@ def structure_tasks(run: Run) -> list[Task]:
 def _metric_claim(name: str, curve: dict[float, list[float]], scaled: Cells) -> Claim:
     statement = f"distance correlation with the pixels falls at every step of λ on {name}"
     if not len(scaled):
-        return untestable(statement, "the data could not be had", source="Fig. 7")
+        return untestable(statement, "the data set is not available", source="Fig. 7")
     values = [float(np.mean(v)) for v in curve.values()]
     one = [float(np.mean(scaled.values("with the pixels", power=power))) for power in _powers(scaled)]
     why = (
@@ -246,7 +246,7 @@ def figure8(run: Run) -> Report:
         statement = f"distance correlation between modules falls with λ on {name}"
         values = [float(np.mean(v)) for v in curve.values() if v]
         if not values:
-            claims.append(untestable(statement, "the data could not be had", source="Fig. 8"))
+            claims.append(untestable(statement, "the data set is not available", source="Fig. 8"))
             continue
         evidence = " / ".join(f"{v:.3f}" for v in values)
         claims.append(observed(statement, bool(np.all(np.diff(values) < 0.0005)), evidence, source="Fig. 8"))

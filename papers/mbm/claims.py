@@ -59,7 +59,7 @@ def beats(name: str, rival: str, score: str, ours: list[float], theirs: list[flo
     printed = dict(zip(METHODS, PRINTED[score][name], strict=True))
     if printed["MBM"] - printed[rival] > ERRORS:
         return ahead(f"MBM beats {rival} on {name}: {score}", ours, theirs, source="Table 2, Sec. 6.2")
-    statement = f"MBM is no worse than {rival} on {name}, to {ERRORS} points: {score}"
+    statement = f"MBM is at least as good as {rival} on {name}, to {ERRORS} points: {score}"
     return ahead(statement, ours, theirs, source="Table 2, Sec. 6.2", slack=ERRORS)
 
 
@@ -80,7 +80,7 @@ def against_one(
         why=""
         if not shares
         else f"{100 * np.mean(shares):.0f} % of the time is what must wait for all modules; the "
-        "search itself, a matrix product on today's machines, hardly depends on the dimensions.",
+        "search itself, a matrix product on today's machines, barely depends on the dimensions.",
         see="mbm-figure2",
     )
     if score == PRECISION and difference < 0:
@@ -94,7 +94,7 @@ def against_one(
         why = "Table 2 prints more for MBM than Table 3 for one embedding: the sign of the difference is a slip."
         return [ahead(statement, alone, ours, source=source, why=why, see="mbm-table3"), faster]
     if difference <= ERRORS:
-        statement = f"MBM is no worse than one embedding on {name}, to {ERRORS} points: {score}"
+        statement = f"MBM is at least as good as one embedding on {name}, to {ERRORS} points: {score}"
         return [ahead(statement, ours, alone, source=source, slack=ERRORS), faster]
     statement = f"MBM beats one embedding of 300 dimensions on {name}: {score}"
     return [ahead(statement, ours, alone, source=source, why=why), faster]

@@ -3,7 +3,7 @@
 from papers.images import BACKGROUND, CONVEX, MNIST, RANDOM, RECTANGLES, ROTATIONS, SCORES
 
 UNAVAILABLE = ("NUS Wide", "NVDR")
-NOT_HAD = "the images could not be had"
+NOT_HAD = "the images are not available"
 ROWS = {CONVEX: 8000, RECTANGLES: 1200}  # of training; 12,000 for the others
 PRECISION, ACCURACY = SCORES
 RIVALS: tuple[str, ...] = ("Partition", "Bootstrap", "Random")

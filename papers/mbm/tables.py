@@ -53,7 +53,7 @@ def table1(run: Run) -> Report:
 
     Setting: M = H = 10, λ = 0.9, Gaussian kernel, Nyström rank 1000; the best of nine learning rates for SGD and Adam.
     The paper gave every run one hour; here every solver has the same number of epochs, or stops when an epoch gains
-    nothing, and works in the directions that matter. The paper does not say in which unit its losses are; ours are
+    nothing, and works in the directions that matter. The paper does not state the unit of its losses. Ours are
     sums over pairs of points divided by the number of points, so that ratios count and not the numbers.
 
     Expected: MBM and Adam end at the same loss and SGD above it; MBM is there at least twice as fast as Adam, and its
@@ -130,9 +130,9 @@ def table3(run: Run) -> Report:
 
     Question: What is lost or won against one embedding of as many dimensions, and how much faster are answers?
 
-    Setting: As in Table 2; Monolithic is kernel PCA of 300 dimensions. Times are those of one thread where every
-    module has a machine of its own: one module's search or classifier, and what is done for all of them together. Extra
-    cells on Rectangles ask what modules of 50 dimensions do.
+    Setting: As in Table 2; Monolithic is kernel PCA of 300 dimensions. Times are those of one thread where every module
+    has a machine of its own: one module's search or classifier, and what is done for all of them together. Extra cells
+    on Rectangles test what modules of 50 dimensions do.
 
     Expected: Some points of precision are lost (but on Rectangles), accuracy is won on all sets but Rectangles (whose
     printed difference has another sign than Table 2), and answers come several times faster. λ is mostly near 1.
@@ -175,7 +175,7 @@ def table3(run: Run) -> Report:
 
 
 def _speed(found: Cells, task: int, modules: int) -> tuple[list[float], list[float]]:
-    """How many times faster modules answer, and the share of their time that waits for all of them."""
+    """How many times faster modules answer, and the fraction of their time that waits for all of them."""
     whole, waiting = (("retrieval, s", "ranking, s"), ("classification, s", "counting, s"))[task]
     one, several = found.values(whole, modules=1), found.values(whole, modules=modules)
     shares = [a / b for a, b in zip(found.values(waiting, modules=modules), several, strict=True)]

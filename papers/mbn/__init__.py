@@ -13,8 +13,8 @@ PAPER = Paper(
     "mbn",
     "Zhang2016",
     "Multilayer Bootstrap Networks",
-    "RCV1, TDT2, COIL-100 and Lung-Cancer could not be had: Reuters-21578 and 20 Newsgroups take the place of RCV1, "
-    "the others are said to be untestable. COIL-20 is 32×32 here (64×64 in the paper), UMIST was resized to 32×32 at "
+    "RCV1, TDT2, COIL-100 and Lung-Cancer are not available: Reuters-21578 and 20 Newsgroups replace RCV1, "
+    "claims on the others cannot be tested. COIL-20 is 32×32 here (64×64 in the paper), UMIST was resized to 32×32 at "
     "the source, USPS is 16×16 (1,024 dimensions in the paper), so their numbers are those of another rendering. "
-    "Figures that sweep a parameter take a stated sample of MNIST in the place of its 60,000 training images.",
+    "Figures that sweep a parameter take a stated sample of MNIST instead of its 60,000 training images.",
 )

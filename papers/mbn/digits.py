@@ -35,7 +35,7 @@ SIGNIFICANT = 2  # standard errors
 def clusters(
     data: Path | None, *, method: str, part: str, rows: int, iterations: int, runs: int, seed: int
 ) -> dict[str, Any]:
-    """NMI of a clusterer of the pixels, on training images or on so many test images."""
+    """NMI of a clusterer of the pixels, on training images or on that many test images."""
     train, test = draw_digits(data, rows, rows, seed)
     X, y = train if part == "train" else test
     X, n = X.astype(np.float32) / 255, len(np.unique(y))
@@ -126,10 +126,10 @@ def table2(run: Run) -> Report:
 
     Question: Do groups found in the output of the network agree better with the digits than groups of the pixels?
 
-    Setting: 500 images of every digit, divided by 255; as many clusters as digits. The network has V = 400, a = 0.5,
-    k = 2500-1250-625-312-156-78-39-19, 10 output dimensions, and its NMI is the mean of 50 runs of k-means from
-    random points. k-means of the pixels alike; the mixture has full covariances and starts at random points;
-    agglomeration is Ward's.
+    Setting: 500 images of every digit, divided by 255; as many clusters as digits. The network has V = 400, a = 0.5, k
+    = 2500-1250-625-312-156-78-39-19, 10 output dimensions, and its NMI is the mean of 50 runs of k-means from random
+    points. k-means of the pixels has the same runs. The mixture has full covariances and starts at random points.
+    Agglomeration uses Ward's method.
 
     Expected: The network is ahead of all three, Ward's agglomeration is second and the mixture last.
     """
@@ -164,12 +164,12 @@ def figure6(run: Run) -> Report:
 
     Question: Which reduction to two dimensions sets the digits apart?
 
-    Setting: The subset of Table 2; PCA, Isomap, LLE and spectral clustering with the parameter that gives the best
-    NMI in the plane, as the paper searched them (neighbours of 2 to 20 there; widths of A/8 to 8A, A the mean
-    distance); the network at its top layer. 40 images of every digit are drawn.
+    Setting: The subset of Table 2. PCA, Isomap, LLE and spectral clustering have the parameter that gives the best NMI
+    in the plane, as in the paper (2 to 20 neighbours, bandwidths of A/8 to 8A, where A is the mean distance). The
+    network is shown at its top layer. 40 images of every digit are drawn.
 
     Expected: The network has the smallest variance within the digits compared with that between them. We measure the
-    share of the variance in the plane that is within digits.
+    fraction of the variance in the plane that is within digits.
     """
     found = run.cells(network_tasks(run) + rival_tasks(run))
     pictures = {name: _picture(found, name, run.seed) for name in RIVALS}
@@ -212,7 +212,7 @@ def figure7(run: Run) -> Report:
 
     Question: How does clustering improve from layer to layer, and how does it depend on the output dimension?
 
-    Setting: The subset of Table 2; 2, 3, 5, 10, 20 and 30 output dimensions; mean NMI of 50 runs of k-means. PCA,
+    Setting: The subset of Table 2 with 2, 3, 5, 10, 20 and 30 output dimensions. Mean NMI of 50 runs of k-means. PCA,
     Isomap, LLE and spectral clustering take, at every dimension, the best of their parameters.
 
     Expected: NMI rises from layer to layer. At the top it is between 68.6 and 73.0 % whatever the dimension, and
@@ -277,8 +277,8 @@ def table3(run: Run) -> Report:
     Question: Does a network that was fitted on the training images group the test images better than clusterers that
     are fitted on the test images themselves?
 
-    Setting: k1 = 8000 on 60,000 training images, V = 400, a = 0.5, ten layers down to 15 centres; 20 output
-    dimensions; k-means on the output of the test images. The rivals see the test images only.
+    Setting: k1 = 8000 on 60,000 training images, V = 400, a = 0.5, ten layers down to 15 centres, 20 output dimensions.
+    k-means runs on the output of the test images. The rivals see the test images only.
 
     Expected: The order of Table 2, with the network further ahead.
     """
@@ -327,7 +327,7 @@ def figure9(run: Run) -> Report:
     Question: Does a larger first layer generalise better?
 
     Setting: Networks of k1 = 8000 and k1 = 1000 on 60,000 images, V = 400, a = 0.5; mean NMI of k-means on the output
-    of the 10,000 test images; PCA, fitted on the training images, beside.
+    of the 10,000 test images. PCA is fitted on the training images for comparison.
 
     Expected: The large network is ahead of the small one by 5 to 8 points at every output dimension, and both are
     far ahead of PCA.

@@ -187,7 +187,7 @@ def table7(run: Run) -> Report:
 def table8(run: Run) -> Report:
     """Table 8: clustering accuracy on sixteen sets.
 
-    Question: Does the order of Table 7 hold for the share of rows in the right cluster, under the best matching?
+    Question: Does the order of Table 7 hold for the fraction of rows in the right cluster, under the best matching?
 
     Setting: That of Table 7; the same runs.
 
@@ -229,7 +229,7 @@ def _subtle(found: Cells, score: str) -> list[Table]:
 def _claims(name: str, here: dict[str, list[float]], printed: tuple[Any, ...], where: str) -> list[Claim]:
     source = f"{where}, App. E"
     if name in UNAVAILABLE:
-        return [untestable(f"the order of the methods on {name}", "the set could not be had", source=source)]
+        return [untestable(f"the order of the methods on {name}", "the data set is not available", source=source)]
     if name in TEXTS:
         behind = printed[1] > printed[2]
         statement = (
@@ -255,6 +255,6 @@ def _beats(here: dict[str, list[float]], rival: str, name: str, source: str) -> 
 def _tied(here: dict[str, list[float]], source: str) -> Claim:
     statement = f"MBN and k-means are tied on {ISOLET}"
     if not here[MBN] or not here[K_MEANS]:
-        return untestable(statement, "the data could not be had", source=source)
+        return untestable(statement, "the data set is not available", source=source)
     a, b = (float(np.mean(here[method])) for method in (MBN, K_MEANS))
     return observed(statement, abs(a - b) < TIE, f"{a:.1f} against {b:.1f}", source=source)

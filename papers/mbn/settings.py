@@ -72,7 +72,7 @@ def mean_nmi(Z: Any, y: NDArray, *, runs: int, seed: int) -> float:
 
 
 def draw_digits(data: Path | None, rows: int, queries: int, seed: int) -> tuple[Part, Part]:
-    """Draw equally many training images of every digit (all of them where `rows` says so), and test images."""
+    """Draw equally many training images of every digit (all of them if `rows` is large enough), and test images."""
     X, y = mnist(data)
     cut, rng = int(MNIST_TRAINING * len(y)), np.random.RandomState(seed)
     digits = np.unique(y)

@@ -95,7 +95,7 @@ def figure12(run: Run) -> Report:
     5,000 training images and k1 = 2500, 2,500 test images (60,000, 4500 and 10,000 in the paper).
 
     Expected: NMI rises until k ≈ 1.5 c = 15 and drops where k is smaller. An extra cell with a quarter of the
-    clusterings asks whether their number makes up for the weakness of each.
+    clusterings tests whether their number makes up for the weakness of each.
     """
     sizes = halved(run["first_layer"], 2)
     counts = (run["clusterings"], run["clusterings"] // 4)
@@ -226,7 +226,7 @@ def figure14(run: Run) -> Report:
     Setting: a of 0.05, 0.1, 0.2, 0.5 and 1, of the pixels and of the clusterings below; 5,000 training images,
     k1 = 2500, V = 400, δ = 0.5, 5 output dimensions, 2,500 test images.
 
-    Expected: NMI is level from a = 0.1 on and drops at a = 0.05. An extra cell asks whether the share counts or the
+    Expected: NMI is level from a = 0.1 on and drops at a = 0.05. An extra cell tests whether the fraction counts or the
     number of clusterings seen: a = 0.1 with four times as many clusterings.
     """
     usual = {"clusterings": run["clusterings"]}

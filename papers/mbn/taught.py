@@ -98,12 +98,12 @@ def figure20(run: Run) -> Report:
     Question: Does a small network, taught the clusters, give new images to the same clusters, and how much faster?
 
     Setting: 5,000 training images, k1 = 2500, V = 400, a = 0.5, 5 output dimensions, 2,500 test images (60,000, 4000
-    and 10,000 in the paper); k-means at every layer; a student of two hidden layers of 512 rectified units (2048),
-    dropout 0.2, sigmoid outputs, 30 epochs (50), learning rate 0.001, taught the clusters.
+    and 10,000 in the paper), with k-means at every layer. The student has two hidden layers of 512 rectified units
+    (2048), dropout 0.2, sigmoid outputs, 30 epochs (50), learning rate 0.001, taught the clusters.
 
     Expected: On training images the curves of network and student are the same, on test images the student is
     slightly above the network, and it answers thousands of times as fast (4857 s against 1.1 s in the paper). An extra
-    cell with half of the images asks whether few lessons are what holds the student back.
+    cell with half of the images tests whether few training rows are what holds the student back.
     """
     settings, half = {name: run[name] for name in NAMES} | {"seed": run.seeds}, run["rows"] // 2
     fewer = settings | {"rows": half, "first_layer": run["first_layer"] // 2}
@@ -247,8 +247,9 @@ def table5(run: Run) -> Report:
     Setting: The network and the student of Fig. 21; mean NMI of 50 runs of k-means, on training and test images. The
     paper has 60,000 training images and k1 = 4000, so its numbers are higher.
 
-    Expected: Network and student differ by less than a point, on training and on test images. Extra cells ask whether
-    few lessons make a difference, with half of the images, or that the student learns them by heart, with dropout.
+    Expected: Network and student differ by less than a point, on training and on test images. Extra cells test whether
+    few training rows make a difference, with half of the images, or that the student learns them by heart, with
+    dropout.
     """
     half, dropout = run["rows"] // 2, None if run["dropout"] is None else DROPOUT
     fewer = plane_tasks(run, rows=half, first_layer=run["first_layer"] // 2)

@@ -83,10 +83,10 @@ def figure11(run: Run) -> Report:
 
     Question: Are documents of the same topic nearer in the output of the network than after latent semantic analysis?
 
-    Setting: Reuters-21578 (52 topics) and 20 Newsgroups in the place of the 804,414 stories of RCV1; at most 10,000
-    documents, half to fit and half as queries among each other; counts of the 2,000 commonest terms, rows divided by
-    their norm, inner products. Networks of 500-250-125 and 2000-1000-500-250-125 centres, V = 200, a = 0.5, five
-    output dimensions. The mean over numbers of retrieved documents is compared.
+    Setting: Reuters-21578 (52 topics) and 20 Newsgroups instead of the 804,414 stories of RCV1. At most 10,000
+    documents, half to fit and half as queries among each other. Counts of the 2,000 commonest terms, rows divided by
+    their norm, inner products. Networks of 500-250-125 and 2000-1000-500-250-125 centres, V = 200, a = 0.5, five output
+    dimensions. The mean over numbers of retrieved documents is compared.
 
     Expected: The small network is more than 8 points above LSA, the large one more than 13. With far fewer documents,
     125 centres may be too many for the last layer: an extra cell goes on to 15.
@@ -166,8 +166,8 @@ def figure22(run: Run) -> Report:
     Setting: The large network of Fig. 11 on Reuters-21578, ended at every layer, five output dimensions; a student of
     two hidden layers of 512 rectified units (2048 in the paper), dropout 0.2, 30 epochs (50), taught that output.
 
-    Expected: At the top layer the curves are nearly the same; below, where outputs are squeezed together, the
-    student may differ. An extra cell with half of the documents asks whether few lessons are what makes a difference.
+    Expected: At the top layer the curves are nearly the same; below, where outputs are squeezed together, the student
+    may differ. An extra cell with half of the documents tests whether few training rows are what makes a difference.
     """
     settings, half = {name: run[name] for name in STUDENT} | {"seed": run.seed}, run["rows"] // 2
     found = run.cells(grid(compressed_retrieval, **settings) + grid(compressed_retrieval, **settings | {"rows": half}))

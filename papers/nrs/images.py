@@ -32,7 +32,7 @@ def figure6(run: Run) -> Report:
 
     Question: Does the second coordinate of heads that turn far and nod little show the nodding?
 
-    Setting: The 258 of the 698 heads with |φ| ≤ 8° and ψ ≤ 175° (257 in the paper), 32 × 32 pixels; two coordinates;
+    Setting: The 258 of the 698 heads with |φ| ≤ 8° and ψ ≤ 175° (257 in the paper), 32 × 32 pixels, two coordinates.
     PSNR of every head rebuilt from the coordinates of all others by Nadaraya–Watson regression.
 
     Expected: Both plain coordinates follow the horizontal angle θ only; the second non-redundant one follows the
@@ -70,14 +70,14 @@ def _head_claims(name: str, here: dict[str, Cells]) -> list[Claim]:
         f"the second coordinate of non-redundant {name} follows the vertical angle",
     )
     if not all(len(found) for found in here.values()):
-        return [untestable(statement, "the heads could not be had", source="Fig. 6") for statement in statements]
+        return [untestable(statement, "the images are not available", source="Fig. 6") for statement in statements]
     plain, ours = (here[method][0].numbers for method in BOTH)
     follows = [f"{value:.2f}" for value in ours["rank correlation"][2:]]
     return [
         observed(
             statements[0],
             plain["news"] < NEWS,
-            f"news {plain['news']:.2f} (judged: below {NEWS:g})",
+            f"novelty {plain['news']:.2f} (judged: below {NEWS:g})",
             source="Fig. 6 (a), (c)",
         ),
         observed(
@@ -102,11 +102,11 @@ def figure7(run: Run) -> Report:
 
     Question: Do three coordinates of patches show brightness, vertical and horizontal edges, once each?
 
-    Setting: All 7 × 7 patches with an overlap of 3 of two photographs of scikit-learn, in grey, 214 × 320 pixels; three
-    coordinates of Isomap; R² of the mean brightness and of both slopes from one coordinate by 10 nearest neighbours.
+    Setting: All 7 × 7 patches with an overlap of 3 of two photographs of scikit-learn, in grey, 214 × 320 pixels. Three
+    coordinates of Isomap. R² of the mean brightness and of both slopes from one coordinate by 10 nearest neighbours.
 
-    Expected: The first coordinate shows brightness in both; the second plain one shows brightness again, and horizontal
-    edges come with no plain coordinate; second and third non-redundant ones show vertical and horizontal edges.
+    Expected: The first coordinate shows brightness in both. The second plain one shows brightness again, and no plain
+    coordinate shows horizontal edges. The second and third non-redundant ones show vertical and horizontal edges.
     """
     found = run.cells(grid(patches, image=run["images"], method=BOTH, thin=run["thin"], seed=run.seed))
     entries, panels, claims = [], [], []
@@ -140,7 +140,7 @@ def _patch_claims(image: str, here: dict[str, Any]) -> list[Claim]:
         observed(
             f"the second plain coordinate is a function of the first ({image})",
             here[PLAIN]["news"][1] < NEWS,
-            f"news {here[PLAIN]['news'][1]:.2f} (judged: below {NEWS:g}); {both[PLAIN]}",
+            f"novelty {here[PLAIN]['news'][1]:.2f} (judged: below {NEWS:g}); {both[PLAIN]}",
             source="Fig. 7",
         ),
         observed(
@@ -159,8 +159,8 @@ def figure8(run: Run) -> Report:
     Question: Is a photograph rebuilt better from non-redundant coordinates of its patches?
 
     Setting: The coordinates of Fig. 7; every patch is predicted from the coordinates of all others by Nadaraya–Watson
-    regression, and overlapping patches are averaged. The paper's photograph could not be had, so that its PSNR (32.9
-    and 33.2 dB) stand beside those of others.
+    regression, and overlapping patches are averaged. The paper's photograph is not available, so its PSNR (32.9 and
+    33.2 dB) is for another image.
 
     Expected: PSNR is higher from non-redundant coordinates, and horizontal edges are kept (R² of their slope from all
     three coordinates above one half), which plain ones lose.

@@ -41,14 +41,14 @@ def figure1(run: Run) -> Report:
     Question: Do the first two coordinates of a roll both run along its length, and does the constraint make the second
     one show its height?
 
-    Setting: Rolls of 2,000 points, evenly dense, three draws. The paper prints neither size nor noise, and says that
-    its roll is long. Three are tried: a clean one of the usual height 21, and noisy ones (0.3) of a half and a third of
-    it. The claims are judged on the last, which was taken because plain LLE does not repeat itself on the others. News
-    is the leave-one-out residual of the second coordinate regressed on the first, with the width that predicts best (1
-    is news, 0 a repetition); R² is that of 10 nearest neighbours, cross-validated.
+    Setting: Rolls of 2,000 points, evenly dense, three draws. The paper prints neither size nor noise, only that its
+    roll is long. Three are tried: a clean one of the usual height 21, and noisy ones (0.3) of a half and a third of it.
+    The claims are judged on the last, which was taken because plain LLE does not repeat itself on the others. Novelty
+    is the leave-one-out residual of the second coordinate regressed on the first, with the bandwidth that predicts best
+    (1: unpredictable, 0: a repetition). R² is that of 10 nearest neighbours, cross-validated.
 
-    Expected: Plain coordinates repeat the length (news near 0); non-redundant ones have news near 1 and show the
-    height. The short clean roll is easy: there, the second plain coordinate is the height.
+    Expected: Plain coordinates repeat the length (novelty near 0). Non-redundant ones have a novelty near 1 and show
+    the height. The short clean roll is easy: there, the second plain coordinate is the height.
     """
     tasks = [
         task
@@ -64,7 +64,10 @@ def figure1(run: Run) -> Report:
             for method in BOTH:
                 here = found.where(kernel=kernel, method=method, **shape)
                 labels = (name, SHORT[kernel], method)
-                entries += [entry(*labels, number, ours=here.values(number)) for number in ("news", "height by both")]
+                entries += [
+                    entry(*labels, shown, ours=here.values(number))
+                    for number, shown in (("news", "novelty"), ("height by both", "height by both"))
+                ]
     for kernel in run["kernels"]:
         claims += _roll_claims(found.where(kernel=kernel), SHORT[kernel])
         for method in BOTH:
@@ -83,16 +86,16 @@ def _roll_claims(found: Cells, kernel: str) -> list[Claim]:
     repeats = f"{kernel} repeats the length in its second coordinate"
     shows = f"non-redundant {kernel} shows the height in its second coordinate"
     why = (
-        "Length and noise of the roll decide: the same coordinate of the clean roll has news "
+        "Length and noise of the roll decide: the same coordinate of the clean roll has a novelty of "
         f"{told(found.values('news', method=PLAIN, **ROLLS[CLEAN]))}"
     )
-    evidence = f"news {told(news[PLAIN])}, R² of the height {told(height[PLAIN])}"
+    evidence = f"novelty {told(news[PLAIN])}, R² of the height {told(height[PLAIN])}"
     return [
         observed(repeats, mean(news[PLAIN]) < NEWS, evidence, source="Fig. 1", why=why, see="nrs-figure1"),
         observed(
             shows,
             mean(news[OURS]) > NEWS and mean(height[OURS]) > 0.8,
-            f"news {told(news[OURS])}, R² of the height {told(height[OURS])}",
+            f"novelty {told(news[OURS])}, R² of the height {told(height[OURS])}",
             source="Fig. 1",
         ),
     ]
@@ -122,8 +125,8 @@ def figure2(run: Run) -> Report:
 
     Question: How many coordinates of a strip run along it before one runs across?
 
-    Setting: Strips of 2,000 points, L1/L2 = 1.5, 2.5, 3.5, three draws; the first four coordinates of Laplacian
-    eigenmaps; R² of every coordinate by the place along (x1) and across (x2).
+    Setting: Strips of 2,000 points, L1/L2 = 1.5, 2.5, 3.5, three draws. The first four coordinates of Laplacian
+    eigenmaps. R² of every coordinate by the position along (x1) and across (x2).
 
     Expected: Coordinates 1 to ⌊L1/L2⌋ are functions of x1 alone, the next one is a function of x2.
     """
@@ -178,11 +181,11 @@ def figure4(run: Run) -> Report:
     Question: Which methods give a third coordinate of a ring that runs around its tube?
 
     Setting: Rings of 2,000 points, tube radius 0.3, three draws; Laplacian eigenmaps plain, after sequential
-    regression, and non-redundant. News as in Fig. 1; R² of the height sin(inner angle) from all three. Of the
-    algorithm of Gerber et al. only what the paper says of it is checked: points moved along θ to where cos θ is 0.
+    regression, and non-redundant. Novelty as in Fig. 1, and R² of the height sin(inner angle) from all three. For the
+    algorithm of Gerber et al. only the statement of the paper is checked: points moved along θ to where cos θ is 0.
 
-    Expected: The third coordinate repeats the first two in plain eigenmaps and after sequential regression; the
-    non-redundant one is news and shows the inner angle; the moved points fall apart.
+    Expected: The third coordinate repeats the first two in plain eigenmaps and after sequential regression. The
+    non-redundant one is unpredictable and shows the inner angle. The moved points fall apart.
     """
     rows = run["rows"]
     tasks = [
@@ -197,7 +200,7 @@ def figure4(run: Run) -> Report:
     for method in RING:
         news = [float(values[2]) for values in rings.values("news", method=method)]
         angle = rings.values("inner angle", method=method)
-        entries += [entry(method, "news of the 3rd", ours=news), entry(method, "R² of the inner angle", ours=angle)]
+        entries += [entry(method, "novelty of the 3rd", ours=news), entry(method, "R² of the inner angle", ours=angle)]
         claims.append(_ring_claim(method, news, angle))
         first = rings.where(method=method, seed=run.seed)[0].numbers
         Z, X = np.array(first["coordinates"]), np.array(first["place"])
@@ -216,9 +219,9 @@ def figure4(run: Run) -> Report:
 
 
 def _ring_claim(method: str, news: list[float], angle: list[float]) -> Claim:
-    evidence = f"news {told(news)}, R² of the inner angle {told(angle)}"
+    evidence = f"novelty {told(news)}, R² of the inner angle {told(angle)}"
     if method == OURS:
-        statement = "the third non-redundant coordinate is news and shows the inner angle"
+        statement = "the third non-redundant coordinate is unpredictable and shows the inner angle"
         return observed(statement, mean(news) > NEWS and mean(angle) > 0.8, evidence, source="Fig. 4 (d)")
     statement = f"the third coordinate repeats the first two: {method}"
     return observed(statement, mean(news) < NEWS, evidence, source=f"Fig. 4 ({'a' if method == PLAIN else 'b'})")

@@ -38,9 +38,9 @@ def figure3(run: Run) -> Report:
     not?
 
     Setting: 15,000 images, ten coordinates, three draws; residual of every coordinate regressed on all before it,
-    leave-one-out, as a share of its spread. Three conventions: Nadaraya–Watson with the width of the fit (α = 0.6);
-    locally linear with the width of Dsilva et al., whom the paper follows; locally linear with the width that predicts
-    best. The second is the paper's, and judges its claims.
+    leave-one-out, as a fraction of its spread. Three conventions: Nadaraya–Watson with the bandwidth of the fit (α =
+    0.6), locally linear with the bandwidth of Dsilva et al., whom the paper follows, and locally linear with the
+    bandwidth that predicts best. The second is the paper's, and judges its claims.
 
     Expected: Plain coordinates are partly predictable and none of them fully; residuals of non-redundant ones are about
     100 %.
@@ -67,7 +67,7 @@ def _news_claims(judge: str, residuals: dict[str, dict[str, Any]]) -> list[Claim
         OURS: "non-redundant coordinates have residuals of about 100 %",
     }
     if not all(values.size for values in residuals[judge].values()):
-        return [untestable(one, "MNIST could not be had", source="Fig. 3") for one in statements.values()]
+        return [untestable(one, "MNIST is not available", source="Fig. 3") for one in statements.values()]
     shown = {name: {m: v[:, 1:].mean(axis=0) for m, v in both.items()} for name, both in residuals.items()}
     plain, ours = shown[judge].values()
     holds = {PLAIN: bool(np.all(plain < 95) and np.all(plain > 5)), OURS: bool(np.all(ours > 90))}
@@ -103,10 +103,10 @@ def figure5(run: Run) -> Report:
     Question: Do few functions of the first coordinate make up all that a smoother sees?
 
     Setting: 15,000 images, Nadaraya–Watson smoother P2 on the first coordinate, α = 0.1, 0.3 and 0.6 (the paper's
-    range); exact but for a factor of 400 landmarks that leaves out a share of the kernel told below.
+    range); exact except for a factor of 400 landmarks, which misses the fraction of the kernel given below.
 
     Expected: One in a thousand of the singular values account for over 99.9 % of the Frobenius norm; the claim is
-    judged at the α of Fig. 3, narrower smoothers stand beside it.
+    judged at the α of Fig. 3. Narrower smoothers are shown for comparison.
     """
     shape = {name: run[name] for name in ("most", "landmarks", "rows")}
     found = run.cells(grid(singular_values, alpha=run["alphas"], **shape, seed=run.seeds))
@@ -115,7 +115,7 @@ def figure5(run: Run) -> Report:
     for alpha in run["alphas"]:
         here = found.where(alpha=alpha)
         if not len(here):
-            return Report(claims=[untestable(statement, "MNIST could not be had", source="Fig. 5")])
+            return Report(claims=[untestable(statement, "MNIST is not available", source="Fig. 5")])
         curves.append(line(f"α = {alpha}", {i + 1: value for i, value in enumerate(here.values("values")[0])}))
         shares[alpha], unseen = here.values("norm share"), here.values("unseen")[0]
         entries.append(entry(f"α = {alpha}", "share of the norm, %", ours=shares[alpha], paper=99.9))
@@ -146,10 +146,10 @@ PAPER_ERRORS = {
 def table1(run: Run) -> Report:
     """Table 1, left: errors on few coordinates of MNIST, all images labelled.
 
-    Question: Do non-redundant coordinates tell digits apart better than as many others?
+    Question: Do non-redundant coordinates separate digits better than as many others?
 
-    Setting: 15,000 images, drawn three times for plain and non-redundant eigenmaps and once for the others; 3 to 11
-    coordinates of unit variance; a cubic SVM trained on 10,000, tuned on 2,500 (C of 1 and 10, γ of 0.1 and 0.2) and
+    Setting: 15,000 images, drawn three times for plain and non-redundant eigenmaps and once for the others. 3 to 11
+    coordinates of unit variance. A cubic SVM trained on 10,000, tuned on 2,500 (C of 1 and 10, γ of 0.1 and 0.2) and
     tested on 2,500. Graphs of ten neighbours with self-tuned weights, α = 0.6.
 
     Expected: Non-redundant coordinates have the lowest error at every number, by most at 3; the linear methods are
@@ -203,9 +203,9 @@ def table1_few(run: Run) -> Report:
 
     Question: Is there a best number of coordinates where labels are few, and is it better for non-redundant ones?
 
-    Setting: As on the left, with 300 labelled images for training, two draws of the images and ten splits of each
-    (the paper has one of one). Non-redundant coordinates end at 24: each costs more than the one before. Beside the
-    graph of ten neighbours with self-tuned weights, one of five with equal weights, to see what the graph does.
+    Setting: As on the left, with 300 labelled images for training, two draws of the images and ten splits of each (the
+    paper has one of one). Non-redundant coordinates end at 24: each costs more than the one before. A second graph, of
+    five neighbours with equal weights, shows the effect of the graph.
 
     Expected: Errors fall, then rise with the number of coordinates, and the lowest is lower for non-redundant ones.
     """
@@ -241,7 +241,7 @@ def _few_claims(tuned: Cells, binary: Cells, counts: dict[str, Any]) -> list[Cla
     if not all(curve[PLAIN]):
         return [
             untestable(
-                "the lowest error is lower with non-redundant coordinates", "MNIST could not be had", source=source
+                "the lowest error is lower with non-redundant coordinates", "MNIST is not available", source=source
             )
         ]
     means = {method: [float(np.mean(values)) for values in curve[method]] for method in BOTH}

@@ -18,7 +18,7 @@ NEIGHBORS = 10
 def roll(
     data: Path | None, *, kernel: str, method: str, noise: float, height: float, rows: int, shown: int, seed: int
 ) -> dict[str, Any]:
-    """Judge two coordinates of a roll: news in the second, and R² of length and height."""
+    """Score two coordinates of a roll: novelty of the second, and R² of length and height."""
     X, sheet = make_swiss_roll(rows, height=height, noise=noise, random_state=seed)
     Z = embed(method, X, 2, seed, kernel=kernel)
     names = ("length by the first", "height by the second", "height by both")
@@ -35,7 +35,7 @@ def strip(data: Path | None, *, ratio: float, coordinates: int, rows: int, shown
 
 
 def ring(data: Path | None, *, method: str, rows: int, shown: int, seed: int) -> dict[str, Any]:
-    """Judge three coordinates of a ring: news in the third, and R² of going up and down, which it should show."""
+    """Score three coordinates of a ring: novelty of the third, and R² of going up and down, which it should show."""
     X, angles = make_ring(rows, random_state=seed)
     Z = embed(method, X, 3, seed)
     up = np.sin(angles[:, 1])  # the cosine is the distance from the axis, which plain coordinates show
