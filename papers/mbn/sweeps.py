@@ -219,7 +219,7 @@ SHARES = {"fractions": (0.05, 0.1, 0.2, 0.5, 1.0)}
 
 @PAPER.experiment("figure14", full=BASE | SHARES, fast=BASE_FAST, tiny=BASE_TINY, minutes=4)
 def figure14(run: Run) -> Report:
-    """Figure 14: which share of the features a clustering should see.
+    """Figure 14: which fraction of the features a clustering should see.
 
     Question: How does clustering depend on a?
 
@@ -261,8 +261,8 @@ def figure15(run: Run) -> Report:
     Setting: δ from 0.05 to 0.9; 3,000 training images, k1 = 1500, V = 400, a = 0.5, 5 output dimensions, 1,500 test
     images (60,000, 4500 and 10,000 in the paper).
 
-    Expected: The best is between 0.5 and 0.7; NMI drops at 0.3 and below (steps too large for a locally linear
-    picture) and at 0.8 and above (classes are cut into pieces). Extra cells read δ = 0.5 and the largest δ in 20
+    Expected: The best is between 0.5 and 0.7; NMI drops at 0.3 and below (steps too large to be locally
+    linear) and at 0.8 and above (classes are cut into pieces). Extra cells read δ = 0.5 and the largest δ in 20
     dimensions, where pieces of classes have room.
     """
     usual: dict[str, Any] = {"dimensions": (OUTPUT,)}

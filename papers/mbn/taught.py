@@ -211,13 +211,13 @@ def plane_tasks(run: Run, **changed: Any) -> list[Task]:
 def figure21(run: Run) -> Report:
     """Figure 21: the plane of MNIST by the network and by its student.
 
-    Question: Does a student taught the plane of the network show the same picture, of new images too?
+    Question: Does a student of the two-dimensional output show the same map, also for new images?
 
     Setting: A network that ends at 30 centres or more, two output dimensions, on the images of Fig. 20; a student of
     two hidden layers of 512 rectified units (2048), linear outputs, no dropout, 30 epochs (50), taught the
     coordinates. 40 images of every digit are drawn.
 
-    Expected: On training images the pictures are identical, on test images nearly so.
+    Expected: On training images the maps are identical, on test images nearly so.
     """
     found = run.cells(plane_tasks(run))
     if not len(found):

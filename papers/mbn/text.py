@@ -89,7 +89,7 @@ def figure11(run: Run) -> Report:
     dimensions. The mean over numbers of retrieved documents is compared.
 
     Expected: The small network is more than 8 points above LSA, the large one more than 13. With far fewer documents,
-    125 centres may be too many for the last layer: an extra cell goes on to 15.
+    125 centres may be too many for the last layer: an extra cell continues to 15.
     """
     shared = {"set": run["sets"], "rows": run["rows"], "metric": "linear", "clusterings": run["clusterings"]}
     shared |= {"seed": run.seeds}

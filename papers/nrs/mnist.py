@@ -118,7 +118,7 @@ def figure5(run: Run) -> Report:
             return Report(claims=[untestable(statement, "MNIST is not available", source="Fig. 5")])
         curves.append(line(f"α = {alpha}", {i + 1: value for i, value in enumerate(here.values("values")[0])}))
         shares[alpha], unseen = here.values("norm share"), here.values("unseen")[0]
-        entries.append(entry(f"α = {alpha}", "share of the norm, %", ours=shares[alpha], paper=99.9))
+        entries.append(entry(f"α = {alpha}", "fraction of the norm, %", ours=shares[alpha], paper=99.9))
     evidence = f"{shares[FITTED][0]:.3f} % of the norm; the factor leaves out {unseen:.1e} of the kernel"
     claim = observed(statement, shares[FITTED][0] > 99.9, evidence, source="Fig. 5")
     panel = Panel("Singular values of the smoother", "number", "singular value", curves, yscale="log")

@@ -84,7 +84,7 @@ def make_image_background(
 
     Returns
     -------
-    pictures : ndarray of shape (n_samples, n_pixels), uint8
+    images : ndarray of shape (n_samples, n_pixels), uint8
         Pixelwise maximum of image and patch.
 
     References
@@ -143,7 +143,7 @@ def _sample_photographs() -> list[np.ndarray]:
 
 
 def _grey(photograph: np.ndarray) -> np.ndarray:
-    """Return a (height, width) uint8 picture; colours are weighted as the eye does (Rec. 601)."""
+    """Return a (height, width) uint8 image; colours are weighted as the eye does (Rec. 601)."""
     picture = np.asarray(photograph)
     if picture.ndim == 3:
         picture = picture[..., :3] @ np.array([0.299, 0.587, 0.114])

@@ -73,8 +73,8 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
     ----------
     student_ : estimator
     fidelity_ : float
-        On the held-out rows: share of the teacher's variance, about its mean over all rows, that the student explains
-        (R²), or share of rows given the teacher's cluster. NaN, with a warning, if the teacher does not vary there.
+        On the held-out rows: fraction of the variance of the model's output that the student explains (R²), or fraction
+        of rows with the same cluster. NaN, with a warning, if the output does not vary there.
     classes_ : ndarray
         The clusters, if the teacher is a clusterer.
     n_features_in_ : int

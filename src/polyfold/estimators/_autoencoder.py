@@ -36,7 +36,7 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         1, where the modules together reconstruct as PCA of M·H dimensions does; at 0 as PCA of H.
     solver : {"closed", "backfit", "gradient"}, default="closed"
         "closed" is the global optimum wherever a fusion frame exists (see ``loss_gap_``), in milliseconds.
-        "backfit" is the paper's Algorithm 1, "gradient" batch gradient descent, its rival.
+        "backfit" is the paper's Algorithm 1, "gradient" batch gradient descent, its baseline.
     max_iter, tol : int and float
         As in :class:`ModularKernelPCA`.
     random_state : int, RandomState or None, default=None
@@ -74,7 +74,7 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     whichever is smaller; where both are thousands only the top M·H directions are sought. Sparse data are
     centred without being filled in.
 
-    `fit` starts afresh; `partial_fit` goes on from whatever was fitted before, by `fit` or `partial_fit`.
+    `fit` starts again; `partial_fit` continues from the last call of `fit` or `partial_fit`.
 
     References
     ----------

@@ -19,7 +19,7 @@ _SHARE, _QUERIES = 4, 1000
 def rows_to_fit(
     X: Rows, kernel: Kernel | GraphKernel, validate: Callable[[Rows], Matrix], seed: int
 ) -> tuple[Matrix, NDArray | None]:
-    """Return checked rows that nobody else changes: those of `X`, or landmarks and their numbers.
+    """Return checked rows that are not shared with the caller: those of `X`, or landmarks and their numbers.
 
     Landmarks stand for very many rows where the kernel `takes_few`, for streams beyond the memory budget, and for very
     many rows of a cluster.

@@ -41,7 +41,7 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
         R: landmarks, random features, or directions kept.
     solver : {"closed", "mbm", "adam", "sgd", "drop-module"}, default="closed"
         "closed" is the global optimum wherever a fusion frame exists (see ``loss_gap_``), in milliseconds.
-        The others are the paper's algorithm and its rivals, for comparison.
+        The others are the paper's algorithm and its baselines, for comparison.
     max_iter : int, default=500
         Epochs of the iterative solvers.
     tol : float, default=1e-7
@@ -80,7 +80,7 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
     Time O(N R (D + R) + R³), memory O(R² + a block of rows) for `fit`. Modules cost milliseconds on top, so
     `remix` and `diversity_path` explore without touching the data again.
 
-    `fit` starts afresh; `partial_fit` goes on from whatever was fitted before, by `fit` or `partial_fit`.
+    `fit` starts again; `partial_fit` continues from the last call of `fit` or `partial_fit`.
 
     References
     ----------

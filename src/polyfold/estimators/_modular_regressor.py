@@ -42,8 +42,8 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
     device : str, default="cpu"
         Any torch device.
     checkpoint : path-like, default=None
-        File that holds the state after every epoch. If it exists when fitting starts, the run goes on from
-        there and ends exactly as if it had not been interrupted; raising `max_iter` prolongs a finished one.
+        File with the state after every epoch. If it exists when the fit starts, the run continues from there, with the
+        same result as without the interruption. A larger `max_iter` extends a finished run.
     random_state : int, RandomState or None, default=None
         Seed of weights, split, shuffling and dropout.
     verbose : int, default=0

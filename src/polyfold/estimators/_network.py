@@ -77,7 +77,7 @@ class NetworkEstimator(LongFit, BaseEstimator):
         self.validation_curve_ = [unit * loss for loss in run.validation_losses]
 
     def _checkpoint(self, inputs: np.ndarray, targets: np.ndarray, plan: Training, seed: int) -> "Checkpoint":
-        """Open the file of a run that must go on with the same data and settings, for any number of epochs."""
+        """Open the file of a run that must continue with the same data and settings, for any number of epochs."""
         from polyfold.training import Checkpoint
 
         settings = self.get_params(deep=False) | plan.get_params() | {"data": [inputs, targets]}

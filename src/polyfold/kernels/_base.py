@@ -23,7 +23,7 @@ from polyfold._typing import Matrix, Neighbors
 from polyfold.kernels._operator import Operator, takes_distances
 from polyfold.sources import Source, Survey
 
-# Share of the largest entry by which a given kernel may differ from its mirror image.
+# Fraction of the largest entry by which a given kernel may differ from its mirror image.
 _SYMMETRY = 1e-6
 
 
@@ -226,7 +226,7 @@ def _check_symmetric(K: NDArray, given_as: str) -> None:
     if gap > _SYMMETRY * scale:
         raise ValueError(
             f"{given_as} kernel must be symmetric, got entries that differ from their mirror image by up to {gap:.3g} "
-            f"(largest entry {scale:.3g}); pass (K + K.T) / 2 if that is what you mean."
+            f"(largest entry {scale:.3g}); pass (K + K.T) / 2 to make it symmetric."
         )
 
 

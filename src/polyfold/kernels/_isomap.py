@@ -19,7 +19,7 @@ from polyfold.neighbors import Neighborhoods
 
 _FULL_ROWS = 2000
 _LANDMARKS = 1000
-# Directions below this share of the first are as large as the negative ones: geodesic error.
+# Directions below this fraction of the first are as large as the negative ones: geodesic error.
 _CUT = 1e-3
 
 

@@ -109,7 +109,7 @@ class Operator:
         Whether eigenvalues are far enough apart for Lanczos unless the data are low-dimensional.
     near : Neighborhoods, optional
     row_points : ndarray of shape (n,), optional
-        Which of the N points every row of the data is, where copies were merged.
+        Which of the N points every row of the data is, if duplicates were merged.
     """
 
     extend: Callable[[Matrix], Extension]
@@ -140,7 +140,7 @@ class Operator:
 
     @property
     def trivial(self) -> NDArray:
-        """Directions that carry no information, √w on every component, shape (N, c)."""
+        """Directions without information, √w on every component, shape (N, c)."""
         labels = self.components
         return np.sqrt(self.weights)[:, None] * (labels[:, None] == np.arange(labels.max() + 1))
 
@@ -162,7 +162,7 @@ class Operator:
         return (K + K.T) / 2
 
     def energy(self, Q: NDArray) -> float | None:
-        """Sum of squares of all eigenvalues outside the span of Q; None where that cannot be had cheaply."""
+        """Sum of squares of all eigenvalues outside the span of Q; None if it is too expensive."""
         if self.factor is not None:
             C = self.factor - Q @ (Q.T @ self.factor)
             return float(np.sum((C.T @ C) ** 2))
@@ -233,8 +233,8 @@ def neighborhoods(
 ) -> tuple[Matrix, Neighborhoods, NDArray | None]:
     """Find the neighbourhoods that the parameters of a graph kernel define, among the distinct rows of `X`.
 
-    Returns those rows, their neighbourhoods, and which of them every row is (None where all differ): copies of a point
-    would crowd out its neighbours, and have no reason to lie apart.
+    Returns those rows, their neighbourhoods, and which of them every row is (None if all differ). Duplicates are
+    merged, because they would crowd out the other neighbours of a point.
     """
     points, row_points, near = X, None, _neighborhoods(kernel, X, default)
     given = takes_distances(kernel)

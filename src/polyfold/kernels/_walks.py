@@ -330,7 +330,7 @@ def edge_weights(near: Neighborhoods, affinity: Affinity) -> SparseMatrix:
 
 
 def positive_scales(scales: NDArray) -> NDArray:
-    """Lift the zeros that duplicates leave to a small share of the median."""
+    """Lift the zeros that duplicates leave to a small fraction of the median."""
     positive = scales[scales > 0]
     floor = 1e-3 * np.median(positive) if len(positive) else 1.0
     return np.maximum(scales, floor)

@@ -58,7 +58,7 @@ def ensemble_errors(predictions: ArrayLike, y: ArrayLike) -> EnsembleErrors:
     Returns
     -------
     errors : EnsembleErrors
-        Named tuple (individual, ensemble), both shares of wrong labels.
+        Named tuple (individual, ensemble), both fractions of wrong labels.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Spectrum to modules: the modular problem, its closed form, the papers' algorithms and their rivals."""
+"""Spectrum to modules: the modular problem, its closed form, the papers' algorithms and their baselines."""
 
 from polyfold.modular._backfit import solve_backfit
 from polyfold.modular._closed import solve_closed

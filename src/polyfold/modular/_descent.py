@@ -1,4 +1,4 @@
-"""Batch gradient descent on the linear modular autoencoder, the rival of Algorithm 1 in [Reeve2015]_.
+"""Batch gradient descent on the linear modular autoencoder, the baseline of Algorithm 1 in [Reeve2015]_.
 
 With Σ = diag(d²)/N, C_m = A_m B_m and C̄ their mean,
 

@@ -1,4 +1,4 @@
-"""Gradient rivals of the closed form: Adam on the compressed problem, SGD and drop-module on the data.
+"""Gradient methods as alternatives to the closed form: Adam on the compressed problem, SGD and drop-module on the data.
 
 Maps are W_m of shape (H, k) on coordinates c(x), so that F_m = W_m diag(√d). For a batch of B points with
 second moments Σ = Σ_i c_i c_i' / B the loss of [Reeve2018, Prop. 2] over its pairs is, with E_m = W_m'W_m - I,

@@ -1,4 +1,4 @@
-"""Pictures of points as one sheet of thumbnails."""
+"""Images of points as one sheet of thumbnails."""
 
 import base64
 import io
@@ -25,7 +25,7 @@ def as_images(images: ArrayLike, n: int, *, like: ArrayLike | None = None) -> ND
     if len(images) != n or not (images.ndim == 3 or coloured):
         raise ValueError(
             f"images must have shape ({n}, height, width), with 3 channels at most at the end, got {images.shape}; "
-            "reshape them, one picture for each row of X."
+            "reshape them, one image for each row of X."
         )
     images = images[..., :3] if coloured else images
     if images.dtype == np.uint8 and like is None:
@@ -34,7 +34,7 @@ def as_images(images: ArrayLike, n: int, *, like: ArrayLike | None = None) -> ND
 
 
 def sheet(images: NDArray, budget: int = SHEET_BYTES) -> dict[str, Any]:
-    """Return the thumbnails as one WebP picture in a data address, as large as the budget allows."""
+    """Return the thumbnails as one WebP image in a data address, as large as the budget allows."""
     pillow = import_extra("PIL.Image", "plot")
     across = int(np.ceil(np.sqrt(len(images))))
     longest = max(images.shape[1:3])
@@ -60,7 +60,7 @@ def _sheet(content: bytes, tiles: NDArray, across: int) -> dict[str, Any]:
 
 
 def _in_rows(tiles: NDArray, across: int) -> NDArray:
-    """Tiles (n, h, w, …) as one picture with `across` of them in a row."""
+    """Tiles (n, h, w, …) as one image with `across` of them in a row."""
     n, h, w = tiles.shape[:3]
     down = -(-n // across)
     padded = np.zeros((down * across, *tiles.shape[1:]), dtype=np.uint8)
@@ -70,7 +70,7 @@ def _in_rows(tiles: NDArray, across: int) -> NDArray:
 
 
 def _shrunk(images: NDArray, side: int) -> NDArray:
-    """Bring the longer side of all pictures to `side` pixels, each the mean of the area it covers."""
+    """Resize the longer side of all images to `side` pixels, each the mean of the area it covers."""
     down, across = (
         _areas(length, max(1, round(side * length / max(images.shape[1:3])))) for length in images.shape[1:3]
     )
@@ -85,7 +85,7 @@ def _shrunk(images: NDArray, side: int) -> NDArray:
 
 
 def _areas(length: int, count: int) -> NDArray:
-    """Shares of `length` pixels in `count` larger ones, shape (count, length)."""
+    """Fractions of `length` pixels in `count` larger ones, shape (count, length)."""
     ends = np.linspace(0, length, count + 1)
     pixels = np.arange(length)
     covered = np.minimum(ends[1:, None], pixels + 1) - np.maximum(ends[:-1, None], pixels)

@@ -36,7 +36,7 @@ class RepresentationDisplay(Display):
     y : array-like of shape (n,), default=None
         Classes, which get a legend, or numbers, which get a colour bar.
     images : array-like of shape (n, height, width) or (n, height, width, 3), default=None
-        Pictures, some of which are drawn as thumbnails where there is room.
+        Images, some of which are drawn as thumbnails in free areas.
     names : sequence of str, default=("coordinate 0", "coordinate 1")
         Of the axes.
 
@@ -115,7 +115,7 @@ class RepresentationDisplay(Display):
         ax : matplotlib Axes, default=None
         theme : {"light", "dark"} or None, default=None
         n_thumbnails : int, default=50
-            Most pictures that are drawn.
+            Largest number of images.
         """
         with drawing(theme) as plt:
             Z = _as_rows(self.Z, len(np.asarray(self.Z)))
@@ -212,7 +212,7 @@ class ViewsDisplay(Display):
 
 
 def _thumbnails(ax: "Axes", Z: NDArray, images: NDArray, most: int) -> None:
-    """Draw pictures of points that are far from all that have one."""
+    """Draw images of points that are far from all points with an image."""
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
     places = (Z - Z.min(axis=0)) / np.where(np.ptp(Z, axis=0) > 0, np.ptp(Z, axis=0), 1)

@@ -1,4 +1,4 @@
-"""Strips of pictures: a query, and what is found for it."""
+"""Strips of images: a query and its neighbours."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RetrievalDisplay(Display):
-    """Queries and the pictures found for them; true neighbours are framed.
+    """Queries and the images of their neighbours; true neighbours are framed.
 
     Parameters
     ----------

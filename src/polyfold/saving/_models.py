@@ -22,7 +22,7 @@ from polyfold.saving._writing import CALL, UnreachableError, Writer
 def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a model to a file that :func:`polyfold.load` reads, in this process or another.
 
-    The file is whole or absent, carries a checksum and the versions it was written with, and holds arrays and
+    The file is complete or absent, has a checksum and the versions it was written with, and holds arrays and
     parameters, never code.
 
     Parameters

@@ -89,7 +89,7 @@ def all_or_some(X: Rows, *, few: bool = False, seed: int = 0) -> tuple[Table, ND
         Rows in any container of `as_source`.
     few : bool, default=False
         Whether to take a sample of more than `LANDMARKS` rows in any case. Otherwise those of streams that do not fit
-        the memory budget are sampled, and those of a cluster: nobody need have room for them all there.
+        the memory budget are sampled, and those of a cluster.
     seed : int, default=0
         Of the sample, which is the same rows in every container.
 

@@ -110,20 +110,20 @@ class SpectrumBuilder:
         return self
 
     def copy(self) -> "SpectrumBuilder":
-        """Return a builder that goes on from here on its own."""
+        """Return an independent copy of the builder."""
         other = copy(self)
         other.waiting = list(self.waiting)
         other.moments = deepcopy(self.moments)
         return other
 
     def copy_if_like(self, wanted: "SpectrumBuilder") -> "SpectrumBuilder":
-        """Return a copy that goes on, or raise where another kernel or number of landmarks is wanted now."""
+        """Return a copy to continue with, or raise if the kernel or the number of landmarks has changed."""
         for name in ("kernel", "feature_map", "landmarks"):
             was, now = repr(getattr(self, name)), repr(getattr(wanted, name))
             if was != now:
                 name = "rank" if name == "landmarks" else name
                 raise ValueError(
-                    f"{name} must be that of the rows fitted so far, {was}, got {now}; call fit to start afresh."
+                    f"{name} must be that of the rows fitted so far, {was}, got {now}; call fit to start again."
                 )
         return self.copy()
 

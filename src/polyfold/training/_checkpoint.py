@@ -1,4 +1,4 @@
-"""Checkpoints: everything a run needs to go on as if it had not been interrupted."""
+"""Checkpoints: everything a run needs to continue as if it had not been interrupted."""
 
 import io
 import os
