@@ -37,7 +37,7 @@ def test_the_command_lists_runs_and_refuses(tmp_path, capsys):
     assert json.loads((tmp_path / "mbm-figure1.fast.json").read_text())["seeds"] == [3, 4, 5]
     shown = capsys.readouterr()
     assert "(paper / ours / difference)" in shown.out
-    assert "*This run.* Size 'fast': " in shown.out
+    assert "*This run.* Size 'fast'. Settings: " in shown.out
     assert "1/" in shown.err
 
 
