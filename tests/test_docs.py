@@ -48,6 +48,11 @@ def test_links_lead_somewhere(page):
 
 
 @pytest.mark.parametrize("thing", list(documented()))
+def test_the_first_line_of_a_docstring_is_short(thing):
+    assert len(inspect.getdoc(thing).split("\n")[0]) <= 80
+
+
+@pytest.mark.parametrize("thing", list(documented()))
 def test_docstring_names_every_parameter(thing):
     doc = inspect.getdoc(thing) or ""
     assert doc

@@ -13,27 +13,27 @@ import polyfold
 
 # Public package -> title, what it is for.
 SECTIONS = {
-    "polyfold": ("Estimators and tools", "What most people need: `import polyfold as pf`."),
-    "polyfold.ensembles": ("Results of tools", "What tools return or build; there is no need to make them yourself."),
+    "polyfold": ("Estimators and tools", "The main classes and functions: `import polyfold as pf`."),
+    "polyfold.ensembles": ("Results of tools", "Objects that tools return. You do not need to create them yourself."),
     "polyfold.estimators": ("Further estimators", "Parts of pipelines that are not on the top level."),
-    "polyfold.saving": ("Files", "Beside `polyfold.save` and `polyfold.load`."),
+    "polyfold.saving": ("Files", "Further functions for model files, next to `polyfold.save` and `polyfold.load`."),
     "polyfold.networks": (
         "Deep modules",
         "Modules that are PyTorch networks. They need the extra `torch`: run `pip install '.[torch]'` in the clone.",
     ),
-    "polyfold.baselines": ("Baselines", "The rivals that modules and non-redundant coordinates are compared with."),
-    "polyfold.kernels": ("Kernels", "Similarities of rows, by name or as objects, and what a new kernel is made of."),
+    "polyfold.baselines": ("Baselines", "Methods that the papers compare modules and non-redundant coordinates with."),
+    "polyfold.kernels": ("Kernels", "Similarities of rows, by name or as objects, and the parts of a new kernel."),
     "polyfold.sources": (
         "Streams",
-        "Files, blocks and clusters in the place of arrays, and how much memory they take.",
+        "Files, blocks and Dask collections instead of arrays, and their memory.",
     ),
-    "polyfold.metrics": ("Metrics", "Scores of finished representations."),
+    "polyfold.metrics": ("Metrics", "Scores of representations and clusterings."),
     "polyfold.report": (
         "Plots and HTML reports",
         "They need the extra `plot`: run `pip install '.[plot]'` in the clone.",
     ),
     "polyfold.datasets": ("Data sets", "Generators with a seed."),
-    "polyfold.exceptions": ("Errors and warnings", "What can be caught or silenced by name."),
+    "polyfold.exceptions": ("Errors and warnings", "Exceptions that you can catch, and warnings that you can silence."),
 }
 # Those that ``import polyfold as pf`` reaches.
 PUBLIC = [f"polyfold.{name}" for name in polyfold.__all__ if f"polyfold.{name}" in SECTIONS]

@@ -205,7 +205,7 @@ class _Switch:
 
 
 def show_progress(show: bool = True) -> None:
-    """Show the progress of every long fit on standard error, or stop doing so.
+    """Show the progress of all long fits on standard error, or stop it.
 
     On a terminal, rich (or tqdm if rich is not installed) draws one bar per fit; elsewhere a line is written every ten
     seconds. ``verbose=1`` does the same for one estimator. By default nothing is printed. The logger "polyfold"

@@ -6,11 +6,11 @@ class MissingExtraError(ImportError):
 
 
 class DegenerateDataWarning(UserWarning):
-    """The data have fewer directions than the parameters require (constant columns, too few rows, …)."""
+    """The data have fewer directions than the parameters require."""
 
 
 class GraphWarning(UserWarning):
-    """The neighbour graph changes the result: it is not connected, or misses neighbours."""
+    """The neighbour graph is not connected, or misses neighbours."""
 
 
 class CoverageWarning(UserWarning):
@@ -22,8 +22,8 @@ class GuessWarning(UserWarning):
 
 
 class ScaleWarning(UserWarning):
-    """A few columns dominate all distances, usually because columns have different units."""
+    """A few columns dominate all distances, such as columns in other units."""
 
 
 class ModelFileError(ValueError):
-    """A file is not a model of polyfold, is damaged or newer than this version, or has types that are not trusted."""
+    """A file is not a valid model file of this version, or not trusted."""

@@ -43,7 +43,7 @@ def make_rendered_object(
     noise: float = 0.0,
     random_state: RandomState = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Render grey images of a head-like object with known pan, tilt and direction of light.
+    """Render images of a head-like object with known pan, tilt and light.
 
     Parameters
     ----------

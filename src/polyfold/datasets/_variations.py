@@ -50,7 +50,7 @@ def make_rotations(
 
 
 def make_random_background(X: ArrayLike, *, random_state: RandomState = None) -> np.ndarray:
-    """Put every image on a background of independent pixels, uniform between 0 and 255 [Larochelle2007].
+    """Put each image on a background of uniform noise [Larochelle2007].
 
     Arguments and result are those of :func:`make_image_background`.
     """

@@ -45,7 +45,7 @@ def _compresses_coordinates(self: "Compressed") -> bool:
 
 
 class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""Teach a small network what a fitted transformer or clusterer does.
+    r"""Train a small network to reproduce a fitted transformer or clusterer.
 
     The student g minimises the squared error to the teacher's coordinates, or the cross-entropy to indicators of
     its clusters,

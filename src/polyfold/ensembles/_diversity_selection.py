@@ -57,7 +57,7 @@ def select_diversity(
     cv: int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] = 3,
     scoring: Literal["retrieval", "accuracy"] | Callable[..., float] | None = None,
 ) -> DiversitySelection:
-    """Choose λ on validation data; every fold fits one spectrum, whatever the grid.
+    """Choose the diversity λ by cross-validation, with one fit per fold.
 
     Parameters
     ----------

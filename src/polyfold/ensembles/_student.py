@@ -21,7 +21,7 @@ BLOCK = 4096
 
 
 class DropoutNetwork(RegressorMixin, BaseEstimator):
-    """Regress several targets on the inputs by a network with rectified units and dropout.
+    """Regress several targets by a network with rectified units and dropout.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from polyfold.spectra import Spectrum, linear_spectrum, update_linear_spectrum
 
 
 class ModularAutoencoder(RemixMixin, LinearAutoencoder):
-    r"""Learn M linear autoencoders of H dimensions that reconstruct well and differently [Reeve2015]_.
+    r"""Learn linear autoencoders that reconstruct well and differently [Reeve2015]_.
 
     .. math::
         \min_{A_i, B_i} \frac1N \sum_x \Big( \frac1M \sum_i \|A_i B_i x - x\|^2

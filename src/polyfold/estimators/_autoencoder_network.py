@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkEstimator):
-    r"""M autoencoders of any architecture, trained jointly to reconstruct well and differently.
+    r"""Train autoencoders of any architecture to reconstruct well and differently.
 
     With reconstructions :math:`F_i = A_i \circ B_i` and their mean :math:`\bar F`, the average over the data
     of

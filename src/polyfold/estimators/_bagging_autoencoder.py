@@ -11,7 +11,7 @@ from polyfold.modular import bagged_autoencoders
 
 
 class BaggingAutoencoder(LinearAutoencoder):
-    """Fit every module to a bootstrap sample of its own: linear autoencoders made diverse by chance.
+    """Fit a linear autoencoder to one bootstrap sample per module.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class _Baseline(ModularTransformer):
 
 
 class PartitionKernelPCA(_Baseline):
-    """Deal the top M·H kernel principal components at random, H to a module.
+    """Divide the top M·H kernel principal components among modules at random.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from polyfold.sources import in_memory
 
 
 class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Transform points into the graph of their neighbours by the similarity of a bootstrap network.
+    """Transform rows into the neighbour graph of a bootstrap network.
 
     An adapter with the interface of :class:`~sklearn.neighbors.KNeighborsTransformer` over the network's
     `kneighbors_graph`: near points share nearest centres, from fine to coarse. It works with everything that takes a

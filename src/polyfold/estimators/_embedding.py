@@ -14,7 +14,7 @@ from polyfold.spectra import Spectrum
 
 
 class KernelEmbedding(SpectralEstimator):
-    r"""Embed points by the top eigenvectors of a centred kernel: kernel PCA, with new points.
+    r"""Embed rows by the top eigenvectors of any centred kernel (kernel PCA).
 
     .. math:: \min_{\varphi} \frac{1}{N^2} \sum_{i,j} (\varphi(x_i) \cdot \varphi(x_j) - k(x_i, x_j))^2
 

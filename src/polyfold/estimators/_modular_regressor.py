@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
-    r"""An ensemble of networks trained jointly with a diversity term: negative correlation learning.
+    r"""Train an ensemble of networks by negative correlation learning.
 
     With modules :math:`F_i` and their mean :math:`\bar F`, the average over the data of
 

@@ -168,7 +168,7 @@ class SelectedEmbedding(_PlainSequence):
 
 
 class SequentialRegressionEmbedding(_PlainSequence):
-    """Coordinates one by one, each from the data minus their reconstruction by the earlier ones.
+    """Find coordinates one by one in the residual of the earlier ones.
 
     After every coordinate the points are replaced by what a regression on the coordinates leaves of them, and the
     kernel is built anew. Simple, and not enough: points leave the manifold on the way [Blau2017, Fig. 4].

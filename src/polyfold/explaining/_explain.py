@@ -41,7 +41,7 @@ def explain(
     max_rows: int = 5000,
     random_state: RandomState = None,
 ) -> Explanation:
-    """Explain the axes, clusters or modules of a representation by features, words or images.
+    """Explain axes, clusters or modules by features, words or images.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _SYMMETRY = 1e-6
 
 
 class PointFeatures(Protocol):
-    """Features of old and new points, and the metric that turns them into an empirical kernel map."""
+    """Features of any point, and the metric that makes them a kernel map."""
 
     @property
     def width(self) -> int:
@@ -107,7 +107,7 @@ class Kernel(BaseEstimator, ABC):
 
 
 class GraphKernel(BaseEstimator, ABC):
-    """A kernel known only as an operator on its training points, built from their neighbourhoods."""
+    """A kernel that is known as an operator on its training points."""
 
     is_pointwise: ClassVar[bool] = False
     takes_few: ClassVar[bool] = False  # whether an operator on very many points is out of reach, and some stand for all

@@ -15,7 +15,7 @@ from polyfold.kernels._walks import LaplacianEigenmaps
 
 
 class BootstrapEigenmaps(GraphKernel):
-    """The Laplacian of the graph whose neighbours share most codes of a bootstrap network, flipped.
+    """The graph Laplacian of a bootstrap network's neighbours, flipped.
 
     :class:`LaplacianEigenmaps` with another distance: the fraction of clusterings in which two points have different
     nearest centres. Groups are farther apart in that graph, so that few coordinates separate them.

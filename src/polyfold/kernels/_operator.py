@@ -42,7 +42,7 @@ _NO_VALUES = np.empty(0)
 
 @dataclass(frozen=True)
 class Extension:
-    """How new points read coordinates off the training points, by the formula in the head of this module.
+    """The map from values at training points to values at new points.
 
     `image` applies T to functions on the training points (N, k); `matches` holds the training point that a row
     coincides with, or −1: its coordinates are known. A new point so isolated that its step outlasts the coordinate's

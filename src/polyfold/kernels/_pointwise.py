@@ -160,7 +160,7 @@ class Polynomial(Kernel):
 
 
 class Cosine(Kernel):
-    """The cosine kernel x·y / (‖x‖‖y‖); rows of zeros have similarity zero with everything."""
+    """The cosine kernel x·y / (‖x‖‖y‖); zero for rows of zeros."""
 
     def __call__(self, X: Matrix, Y: Matrix) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
@@ -207,7 +207,10 @@ class CallableKernel(Kernel):
 
 
 class Precomputed(Kernel):
-    """A given kernel matrix: `fit` takes K of shape (n, n), `transform` rows k(x_new, x_train)."""
+    """A given kernel matrix; `transform` takes rows k(x_new, x_train).
+
+    `fit` takes the kernel of all pairs of training rows, of shape (n, n).
+    """
 
     takes_precomputed = True
     given_as = "a precomputed"

@@ -107,7 +107,7 @@ class TangentAlignment(_TangentKernel):
 
 
 class HessianLLE(_TangentKernel):
-    r"""Coordinates whose second derivatives vanish in every tangent space (Hessian LLE), flipped.
+    r"""Coordinates whose second derivatives vanish (Hessian LLE), flipped.
 
     .. math:: \min_f \sum_i \big\|H_i f_{N(i)}\big\|^2
 

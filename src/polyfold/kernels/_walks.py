@@ -337,7 +337,10 @@ def positive_scales(scales: NDArray) -> NDArray:
 
 
 def intrinsic_dimension(distances: NDArray) -> float:
-    """Maximum likelihood estimate from the distances to the k nearest neighbours, shape (n, k) [Levina2004]."""
+    """Estimate the intrinsic dimension from neighbour distances [Levina2004].
+
+    The distances to the k nearest neighbours have shape (n, k); the estimate is that of maximum likelihood.
+    """
     if distances.shape[1] < 3:
         return 1.0
     ratios = positive_scales(distances[:, -1:]) / positive_scales(distances[:, :-1])

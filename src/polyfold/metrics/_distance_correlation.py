@@ -15,7 +15,7 @@ from polyfold._validation import check_numbers, check_same_length
 
 
 def distance_correlation(X: ArrayLike | SparseMatrix, Y: ArrayLike | SparseMatrix) -> float:
-    """Distance correlation of two representations of the same points, in [0, 1].
+    """Return the distance correlation of two representations, in [0, 1].
 
     Zero means independent, one means equal up to rotation, shift and scale.
 
@@ -50,7 +50,7 @@ def distance_correlation(X: ArrayLike | SparseMatrix, Y: ArrayLike | SparseMatri
 
 
 def module_fidelity(modules: ArrayLike, X: ArrayLike | SparseMatrix) -> NDArray:
-    """Distance correlation of every module with the original points.
+    """Return the distance correlation of each module with the original rows.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def module_fidelity(modules: ArrayLike, X: ArrayLike | SparseMatrix) -> NDArray:
 
 
 def module_correlation(modules: ArrayLike) -> float:
-    """Mean distance correlation of all pairs of modules: one minus their diversity.
+    """Return the mean distance correlation of all pairs of modules.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class EnsembleErrors(NamedTuple):
 
 
 def majority_vote(predictions: ArrayLike) -> NDArray:
-    """Return the most frequent label of every column; of equally frequent ones, the smallest.
+    """Return the most frequent label of each column; of several, the smallest.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def majority_vote(predictions: ArrayLike) -> NDArray:
 
 
 def ensemble_errors(predictions: ArrayLike, y: ArrayLike) -> EnsembleErrors:
-    """Return the mean error of single modules and the error of the ensemble [Reeve2015, Fig. 6].
+    """Return the errors of single modules and of the ensemble [Reeve2015, Fig. 6].
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def ensemble_errors(predictions: ArrayLike, y: ArrayLike) -> EnsembleErrors:
 
 
 def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Return the fraction of points in the right class under the best one-to-one matching of clusters and classes.
+    """Return the accuracy under the best matching of clusters and classes.
 
     Parameters
     ----------
@@ -105,8 +105,9 @@ def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 
 def nmi(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Mutual information of clusters and classes over the geometric mean of their entropies, in [0, 1].
+    """Return the normalised mutual information of clusters and classes.
 
+    The mutual information is divided by the geometric mean of the entropies, so it is in [0, 1].
     Arguments are those of :func:`clustering_accuracy`.
 
     Examples

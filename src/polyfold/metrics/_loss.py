@@ -7,7 +7,7 @@ from polyfold._validation import check_numbers, check_real
 
 
 def inner_product_loss(Z: ArrayLike, K: ArrayLike) -> float:
-    """Mean squared difference of the inner products of `Z` and a kernel matrix.
+    """Return the mean squared difference of the inner products of `Z` and a kernel.
 
     Parameters
     ----------
@@ -36,7 +36,9 @@ def inner_product_loss(Z: ArrayLike, K: ArrayLike) -> float:
 
 
 def modular_loss(modules: ArrayLike, K: ArrayLike, diversity: float) -> float:
-    """Modular inner product loss: (1-λ) times the mean loss of the modules plus λ times that of their composite.
+    """Return the modular loss of modules for a kernel matrix.
+
+    It is (1-λ) times the mean inner product loss of the modules plus λ times that of their composite.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def redundancy(
     n_queries: int | None = 1000,
     random_state: RandomState = 0,
 ) -> NDArray:
-    r"""Leave-one-out residual of every coordinate regressed on the earlier ones.
+    r"""Return the leave-one-out residual of each coordinate on the earlier ones.
 
     .. math:: r_i = \sqrt{\frac{\sum_n (z_{ni} - \hat z_{ni})^2}{\sum_n (z_{ni} - \bar z_i)^2}}
 
@@ -74,7 +74,7 @@ def redundancy(
 
 
 def loo_reconstruction(Z: ArrayLike, X: ArrayLike, *, bandwidth: float | Literal["best"] = "best") -> NDArray:
-    """Rebuild every row of `X` from its coordinates by Nadaraya–Watson regression on all other rows.
+    """Reconstruct each row of `X` from the coordinates of all other rows.
 
     Parameters
     ----------
@@ -99,7 +99,9 @@ def loo_reconstruction(Z: ArrayLike, X: ArrayLike, *, bandwidth: float | Literal
 
 
 def psnr(X: ArrayLike, X_rebuilt: ArrayLike, *, data_range: float | None = None) -> float:
-    r"""Peak signal to noise ratio in decibels, :math:`10 \log_{10}(\text{range}^2 / \text{mean squared error})`.
+    r"""Return the peak signal-to-noise ratio in decibels.
+
+    .. math:: 10 \log_{10}(\text{range}^2 / \text{mean squared error})
 
     Parameters
     ----------

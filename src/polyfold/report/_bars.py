@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RedundancyDisplay(Display):
-    """One bar per coordinate or module: how unpredictable it is from the others, or how much it repeats them.
+    """Plot how much coordinates or modules repeat each other.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def _path(estimator: BaseEstimator, diversities: Sequence[float] | None) -> list
 
 
 class AllocationDisplay(Display):
-    """In how many modules every direction of the spectrum is held, one line per λ.
+    """Plot how many modules contain each direction of the spectrum.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class AllocationDisplay(Display):
 
 
 class LossDisplay(Display):
-    """The modular loss with its lower bound, over λ or over the epochs of an iterative solver.
+    """Plot the modular loss and its lower bound over λ or over epochs.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class LossDisplay(Display):
 
 
 class DiversityDisplay(Display):
-    """Scores over λ, one panel each, next to those of methods without λ.
+    """Plot scores over λ, next to those of methods without λ.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def explore(
     max_points: int = 10_000,
     random_state: RandomState = 0,
 ) -> Path:
-    """Write one HTML file in which a fitted model can be explored, without a server or a connection.
+    """Write an HTML report of a fitted model: one file, no server, no connection.
 
     It shows small multiples of the modules, of the layers of a network or of pairs of coordinates; points selected
     in one are highlighted in all. Models with `diversity_path` have a slider over λ, and clusterers with `levels_` one

@@ -18,7 +18,7 @@ _LETTERS = 7  # points
 
 
 class ClusterTreeDisplay(Display):
-    """Show the levels of a clustering: one row of rectangles per level, coarse at the top.
+    """Plot the levels of a clustering as nested rectangles, coarse at the top.
 
     The width of a rectangle is the size of its cluster, and a cluster lies below the one that holds it. The colour is
     the stability of the cluster.

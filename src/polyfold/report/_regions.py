@@ -26,7 +26,7 @@ class RegionOptions(TypedDict, total=False):
 
 
 class DecisionRegionDisplay(Display):
-    """Regions of the plane by the class predicted there, with the points.
+    """Plot the predicted class of each region of the plane.
 
     Parameters
     ----------

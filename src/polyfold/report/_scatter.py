@@ -28,7 +28,7 @@ class ScatterOptions(TypedDict, total=False):
 
 
 class RepresentationDisplay(Display):
-    """Scatter of two coordinates of a representation; of one alone, the densities of the classes along it.
+    """Plot two coordinates as a scatter, or one as densities.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class RepresentationDisplay(Display):
 
 
 class ViewsDisplay(Display):
-    """Modules of a representation, layers of a network or pairs of coordinates, side by side.
+    """Plot modules, layers or pairs of coordinates next to each other.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RetrievalDisplay(Display):
-    """Queries and the images of their neighbours; true neighbours are framed.
+    """Show images of queries and their neighbours; true neighbours are framed.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from polyfold.saving._writing import CALL, UnreachableError, Writer
 
 
 def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file that :func:`polyfold.load` reads, in this process or another.
+    """Write a model to a file that :func:`polyfold.load` reads.
 
     The file is complete or absent, has a checksum and the versions it was written with, and holds arrays and
     parameters, never code.
@@ -110,7 +110,9 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the head of a model file, after the checks of :func:`polyfold.load`, without creating the model.
+    """Return the head of a model file, without creating the model.
+
+    The file passes the same checks as in :func:`polyfold.load`.
 
     Parameters
     ----------

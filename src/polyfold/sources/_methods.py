@@ -65,7 +65,7 @@ def by_blocks(
 
 
 def write_rows(method: Callable[..., Any], X: Rows, out: Output | tuple[Output, ...], **kwargs: object) -> Any:
-    """Write the output of a method for all rows of `X` block by block, so that it need not fit into memory.
+    """Write the output of a method for all rows of `X`, block by block.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ ARRAY_LIKE = ("__array__", "__array_interface__", "__dataframe__", "__arrow_c_st
 
 
 def as_source(X: Rows, *, columns: Iterable[str] | None = None) -> Source:
-    """Return rows as a source, which every estimator that reads blocks takes in place of an array.
+    """Return rows in any container as a source of blocks.
 
     Parameters
     ----------

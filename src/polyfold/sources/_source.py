@@ -29,7 +29,7 @@ READ_BYTES = 32_000_000
 
 
 class Source(ABC):
-    """Rows of numbers, in single or double precision; the first time they are read through they are checked.
+    """Rows of numbers in any container, checked when they are first read.
 
     Subclasses set the attributes and add `read`.
     """
