@@ -105,28 +105,26 @@ class DenseSearch:
         return rows if isinstance(rows, np.ndarray) else rows.toarray()
 
     def prepare(self, rows: np.ndarray, **_: Any) -> np.ndarray:
-        """Return the rows: nothing is needed beside them."""
+        """Return the rows: nothing else is needed."""
         return rows
 
     def quality(self, codes: np.ndarray, **_: Any) -> dict[str, float]:
         """Return no estimates: the search is exact."""
         return {}
 
-    def assign(self, rows: np.ndarray, clusterings: slice = slice(None)) -> np.ndarray:
-        """Nearest centre of every row, in some of the clusterings: (v, n) int32."""
-        specs = self.specs[clusterings]
-        if len(rows) <= FEW_ROWS and self.metric == "euclidean" and not any(len(spec.rolled) for spec in specs):
-            codes = [_nearest_few(self.X, row, specs) for row in rows]
+    def assign(self, rows: np.ndarray) -> np.ndarray:
+        """Nearest centre of every row: (v, n) int32."""
+        if len(rows) <= FEW_ROWS and self.metric == "euclidean":
+            codes = [_nearest_few(self.X, row, self.specs) for row in rows]
             if (found := [code for code in codes if code is not None]) and len(found) == len(codes):
                 return np.stack(found, axis=1)
-        return np.stack([self._assign_one(rows, spec) for spec in specs])
+        return np.stack([self._assign_one(rows, spec) for spec in self.specs])
 
     def _assign_one(self, rows: np.ndarray, spec: ClusteringSpec) -> np.ndarray:
         # Bytes are compared as integers only with bytes.
         unit = self.metric == "cosine"
         dtype = np.float64 if unit else np.result_type(rows, self.X)
         centers = take(self.X, spec.rows, spec.features)
-        centers[:, spec.rolled] = np.roll(centers[:, spec.rolled], 1, axis=0)
         centers = unit_rows(centers) if unit else centers.astype(dtype, copy=False)
         bound = self.bound.restrict(spec.features)
         out = np.empty(len(rows), dtype=np.int32)

@@ -16,7 +16,6 @@ from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import n_threads, using_threads
 from polyfold._validation import (
     check_count,
-    check_real,
     check_rows,
     draw_seed,
     keeps_state_on_failure,
@@ -102,8 +101,6 @@ class MultilayerBootstrapNetwork(
         another count of candidates. A square sparse matrix, or an object such as
         :class:`~sklearn.neighbors.KNeighborsTransformer`, supplies the neighbours. "auto" is exact up to
         5·10⁷ pairs of a point and a centre.
-    reconstruction : float, default=0.0
-        Fraction of its features that every centre takes from another one, which makes clusterings more diverse.
     max_samples : int or None, default=131072
         Rows that the network learns from. If there are more, it learns from a random sample (`sample_indices_`) and
         transforms the others as new points, block by block. None takes all rows, and so does a precomputed graph.
@@ -174,7 +171,6 @@ class MultilayerBootstrapNetwork(
         feature_fraction: Any = "auto",
         metric: str = "auto",
         neighbors: Any = "auto",
-        reconstruction: float = 0.0,
         max_samples: int | None = 131072,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -188,7 +184,6 @@ class MultilayerBootstrapNetwork(
         self.feature_fraction = feature_fraction
         self.metric = metric
         self.neighbors = neighbors
-        self.reconstruction = reconstruction
         self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -205,8 +200,8 @@ class MultilayerBootstrapNetwork(
             :func:`polyfold.sources.as_source`: files, blocks, Dask.
         y : ignored
         checkpoint : path, optional
-            Folder to which every finished layer is written, and parts of a layer that takes long. If it holds layers
-            of the same fit, they are read instead of computed, and the result is the same as without the interruption.
+            Folder to which every finished layer is written. If it holds layers of the same fit, they are read instead
+            of computed, and the result is the same as without the interruption.
         """
         with using_threads(self.n_jobs):
             self._learn(X, n_clusters=self.n_classes, checkpoint=checkpoint, transform_rest=True)
@@ -308,17 +303,16 @@ class MultilayerBootstrapNetwork(
     def _fit_encoder(
         self, X: Any, sizes: list[int], n_clusters: int | None, seeds: np.random.SeedSequence, stored: Any
     ) -> Encoder:
-        jobs, shared = n_threads(), {"reconstruction": self.reconstruction, "seeds": seeds}
-        first = make_first_layer(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], **shared)
+        jobs = n_threads()
+        first = make_first_layer(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], seeds=seeds)
         choice = self._select_fraction(X, sizes, n_clusters, seeds, jobs)
         self.feature_fraction_, self.feature_fraction_scores_ = choice.fraction, choice.scores
-        rows = first.prepare(X, n_jobs=jobs, checkpoint=stored(None))
-        options = {"feature_fraction": choice.fraction, "n_jobs": jobs} | shared
+        rows = first.prepare(X, n_jobs=jobs)
+        options = {"feature_fraction": choice.fraction, "seeds": seeds, "n_jobs": jobs}
         if not is_auto(self.feature_fraction):
             options["code_fraction"] = choice.fraction
         if is_auto(self.n_clusterings):
-            is_same = rows is X and not self.reconstruction
-            known = choice.replicates if is_same else ()
+            known = choice.replicates if rows is X else ()
             encoder, self.reliability_, self.reliability_error_ = fit_replicates(
                 rows, first, sizes, known=known, checkpoint=stored, **options
             )
@@ -380,7 +374,6 @@ class MultilayerBootstrapNetwork(
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
         check_settings(self, METRICS, auto=True)
-        check_real("reconstruction", self.reconstruction, minimum=0, maximum=1)
         if self.max_samples is not None:
             check_count("max_samples", self.max_samples, minimum=2, hint="or pass None to learn from all rows")
         n_threads(self.n_jobs)

@@ -88,7 +88,7 @@ def seed_of(network: Any, checkpoint: Any) -> int:
 
 def settings(network: Any, rows: Any, sizes: list[int]) -> dict[str, Any]:
     """Collect what a stored layer depends on."""
-    names = ("n_clusterings", "feature_fraction", "metric", "neighbors", "reconstruction")
+    names = ("n_clusterings", "feature_fraction", "metric", "neighbors")
     return {"data": rows, "sizes": sizes} | {name: getattr(network, name) for name in names}
 
 
