@@ -237,7 +237,7 @@ def displays(verbose: bool) -> list[Watcher]:
     return watchers
 
 
-def _bar(stream: TextIO) -> "Display | None":
+def _bar(stream: TextIO) -> "ProgressDisplay | None":
     if stream.closed or not stream.isatty():
         return None
     if find_spec("rich"):
@@ -245,7 +245,7 @@ def _bar(stream: TextIO) -> "Display | None":
     return tqdm_bar(stream) if find_spec("tqdm") else None
 
 
-class Display(Watcher):
+class ProgressDisplay(Watcher):
     """Show a fit, at most once in `every` seconds, and write one line at the end."""
 
     def __init__(
@@ -273,12 +273,12 @@ class Display(Watcher):
         self._write(f"{fit.name} {'done in' if finished else 'stopped after'} {duration(fit.seconds)}")
 
 
-def lines(write: Callable[[str], object]) -> Display:
+def lines(write: Callable[[str], object]) -> ProgressDisplay:
     """Return a display that writes a line every ten seconds."""
-    return Display(lambda fit: write(str(fit)), write, every=_EVERY)
+    return ProgressDisplay(lambda fit: write(str(fit)), write, every=_EVERY)
 
 
-def rich_bar(stream: TextIO) -> Display:
+def rich_bar(stream: TextIO) -> ProgressDisplay:
     """Return a bar of rich (extra ``cli``): the innermost loop, the steps it is in, and the time elapsed."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -297,10 +297,10 @@ def rich_bar(stream: TextIO) -> Display:
         done, total = fit.count
         progress.update(task, description=str(fit), completed=done, total=total, refresh=True)
 
-    return Display(show, lambda line: _print(stream, f"{line}\n"), every=_REFRESH, remove=progress.stop)
+    return ProgressDisplay(show, lambda line: _print(stream, f"{line}\n"), every=_REFRESH, remove=progress.stop)
 
 
-def tqdm_bar(stream: TextIO) -> Display:
+def tqdm_bar(stream: TextIO) -> ProgressDisplay:
     """Return a bar of tqdm (extra ``progress``), used if rich is not installed."""
     from tqdm import tqdm
 
@@ -310,7 +310,7 @@ def tqdm_bar(stream: TextIO) -> Display:
         bar.n, bar.total = fit.count
         bar.set_description_str(str(fit))
 
-    return Display(show, lambda line: _print(stream, f"{line}\n"), every=_REFRESH, remove=bar.close)
+    return ProgressDisplay(show, lambda line: _print(stream, f"{line}\n"), every=_REFRESH, remove=bar.close)
 
 
 def duration(seconds: float) -> str:

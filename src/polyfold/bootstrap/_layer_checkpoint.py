@@ -3,6 +3,7 @@
 import io
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,18 +70,14 @@ class LayerCheckpoint:
         write_file(self.folder / STATE, json.dumps(content, indent=1).encode())
 
 
-class ReplicateCheckpoints:
-    """Checkpoints of the replicates of one fit, in subfolders."""
-
-    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], seed: int):
-        self.path, self.settings, self.seed = Path(path), settings, seed
-        self.first = LayerCheckpoint(path, settings, seed=seed)
-
-    def __call__(self, replicate: int | None) -> LayerCheckpoint:
-        """Return the checkpoint of a replicate, or that of a network without replicates for None."""
-        if replicate is None:
-            return self.first
-        return LayerCheckpoint(self.path / f"replicate-{replicate}", self.settings, seed=self.seed)
+def replicate_checkpoints(
+    folder: str | os.PathLike[str], settings: dict[str, Any], seed: int
+) -> Callable[[int | None], LayerCheckpoint]:
+    """Return a function that gives the checkpoint of a replicate by its number, and of a single network by None."""
+    whole = LayerCheckpoint(folder, settings, seed=seed)
+    return lambda replicate: (
+        whole if replicate is None else LayerCheckpoint(Path(folder) / f"replicate-{replicate}", settings, seed=seed)
+    )
 
 
 def stored_seed(folder: str | os.PathLike[str]) -> int | None:

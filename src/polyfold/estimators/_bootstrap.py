@@ -16,6 +16,7 @@ from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import n_threads, using_threads
 from polyfold._validation import (
     check_count,
+    check_not_tiny,
     check_rows,
     draw_seed,
     keeps_state_on_failure,
@@ -24,8 +25,6 @@ from polyfold._validation import (
 from polyfold.bootstrap import (
     Encoder,
     Output,
-    ReplicateCheckpoints,
-    check_not_tiny,
     check_settings,
     child_stream,
     fit_encoder,
@@ -35,6 +34,7 @@ from polyfold.bootstrap import (
     layer_sizes,
     level_of,
     make_first_layer,
+    replicate_checkpoints,
     stream_seed,
 )
 from polyfold.clustering import FractionChoice, select_feature_fraction
@@ -110,7 +110,7 @@ class MultilayerBootstrapNetwork(
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows a progress bar for the whole fit on a terminal, and a line every ten seconds elsewhere.
 
     Attributes
     ----------
@@ -287,7 +287,7 @@ class MultilayerBootstrapNetwork(
         sizes = layer_sizes(self, rows)
         stored = lambda replicate: None  # noqa: E731
         if checkpoint is not None:
-            stored = ReplicateCheckpoints(checkpoint, settings(self, rows, sizes), seed)
+            stored = replicate_checkpoints(checkpoint, settings(self, rows, sizes), seed)
         if self.metric_ == "euclidean":
             advise_scaling(self, rows)
         with phase("network"):
@@ -402,11 +402,3 @@ def clone_network(given: Any, rng: np.random.RandomState) -> MultilayerBootstrap
         raise TypeError(f"network must be a MultilayerBootstrapNetwork or None, got {given!r}.")
     network = clone(given)
     return network if network.random_state is not None else network.set_params(random_state=draw_seed(rng))
-
-
-def take_feature_names(estimator: Any, network: Any) -> None:
-    """Copy the names and the number of the columns from a fitted network."""
-    estimator.n_features_in_ = network.n_features_in_
-    vars(estimator).pop("feature_names_in_", None)
-    if hasattr(network, "feature_names_in_"):
-        estimator.feature_names_in_ = np.asarray(network.feature_names_in_)

@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
-from polyfold._linalg import as_dense
+from polyfold._linalg import as_dense, distinct_rows
 from polyfold._typing import Matrix, SparseMatrix
 from polyfold._validation import outside
 from polyfold.exceptions import GraphWarning
-from polyfold.neighbors import Neighborhoods, Search, distinct_rows, fewest_neighbors, find_neighbors, is_graph
+from polyfold.neighbors import Neighborhoods, Search, fewest_neighbors, find_neighbors, is_graph
 
 if TYPE_CHECKING:
     from polyfold.kernels._base import GraphKernel
