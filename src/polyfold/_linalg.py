@@ -103,7 +103,7 @@ def squared_distances(A: NDArray, B: NDArray) -> NDArray:
     """
     A, B = (X if X.dtype in (np.float32, np.float64) else X.astype(np.float64) for X in (A, B))
     _, exponent = np.frexp(max(np.abs(A).max(initial=0), np.abs(B).max(initial=0)))
-    # A fourth of the exponents leaves room for squares, their sums and parts below them down to the last digit.
+    # A fourth of the exponents: squares, their sums and their last digits stay within the range of numbers.
     unit = B.dtype.type(1 if abs(exponent) <= np.finfo(B.dtype).maxexp // 4 else 2.0 ** (int(exponent) - 1))
     origin = B[0] / unit
     origin = origin + np.mean(B / unit - origin, axis=0, dtype=np.float64).astype(B.dtype)

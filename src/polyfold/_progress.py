@@ -1,7 +1,7 @@
 """Progress of long fits: named phases and counted loops, shown as a bar, in the log and to scikit-learn's callbacks.
 
 An estimator opens a fit (`shows_progress`). Algorithms name their phases (`phase`) and count their loops (`track`),
-and do not need to know who watches. Nothing predicts time: a bar shows the phase, its count and the time elapsed.
+and do not depend on who watches. Nothing predicts time: a bar shows the phase, its count and the time elapsed.
 """
 
 import contextlib

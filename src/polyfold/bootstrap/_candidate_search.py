@@ -65,7 +65,7 @@ class CandidateLists:
         self.exact, self.n_neighbors, self.given, self.transformer = exact, n_neighbors, given, transformer
 
     def __call__(self, rows: np.ndarray, *, n_jobs: int) -> np.ndarray:
-        """Find the training rows near every row, (n, m); of duplicate training rows the first stands for all."""
+        """Find the training rows near every row, (n, m); of duplicate training rows only the first is listed."""
         first, inverse = self.duplicates
         if rows is self.exact.X and self.given is not None:
             lists = np.column_stack([np.arange(len(rows), dtype=np.int32), self.given])

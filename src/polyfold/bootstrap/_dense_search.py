@@ -233,15 +233,15 @@ def _nearest_few(X: np.ndarray, point: np.ndarray, specs: list[ClusteringSpec]) 
         candidates = np.flatnonzero(near <= float(near.min()) * (1 + 4 * (d + 4) * eps) + 4 * d * tiny)
         if len(candidates) > 1:
             centers = take(X, spec.rows[candidates], spec.features).astype(dtype, copy=False)
-            mine = point[spec.features][None].astype(dtype, copy=False)
+            selected_point = point[spec.features][None].astype(dtype, copy=False)
             bounds = np.zeros((1, len(candidates)), dtype=np.float32)
-            candidates = candidates[_verify(mine, centers, bounds, np.zeros(1), 1.0, np.inf)]
+            candidates = candidates[_verify(selected_point, centers, bounds, np.zeros(1), 1.0, np.inf)]
         out[v] = candidates[0]
     return out
 
 
 def take(X: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Copy the rows and columns asked for: (n, d)."""
+    """Copy the given rows and columns: (n, d)."""
     for numbers, count in ((rows, len(X)), (columns, X.shape[1])):
         check_indices(numbers, count)
     out = np.empty((len(rows), len(columns)), dtype=X.dtype)
@@ -278,7 +278,7 @@ def _verify_bounds(points, centers, bounds, squares, unit, slack, kind, linear, 
     """Smallest cost in full among the centres whose bound, plus ‖x‖², does not exceed it.
 
     The cost is the squared distance, or the negative inner product if `linear`. The centre of the lowest bound comes
-    first, as a chunk of its own, then the chunks in order.
+    first, as a separate chunk, then the chunks in order.
     """
     n_chunks, k, d, number = len(minima), len(centers), points.shape[1], kind.dtype.type
     far = np.float32(np.inf)

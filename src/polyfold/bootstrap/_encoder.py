@@ -169,7 +169,7 @@ def fit_encoder(
             (search,), what = encoder._build(level), f"layer {level + 1}/{len(sizes)}"
             below = encoder.codes[level - 1].T if level else rows
             stored = {"codes": assign_rows(search, below, size, n_jobs=n_jobs, what=what)}
-            if level == 0 and replicate == 0:  # the first replicate speaks for all
+            if level == 0 and replicate == 0:  # estimates of the first replicate hold for all
                 stored |= replace(first, specs=specs).quality(stored["codes"], rows=rows, seeds=seeds)  # pyright: ignore[reportArgumentType]
             if checkpoint is not None:
                 checkpoint.save(level, **stored)
@@ -212,7 +212,7 @@ def fit_replicates(
     """
     pairs = np.random.default_rng(child_stream(seeds, "reliability")).integers(rows.shape[0], size=(2, PAIRS))
     fitted, similarities, value, error = list(known), [], 0.0, 0.0
-    # At most so many: a progress bar that expects them all ends early rather than late.
+    # The bar counts the most replicates, so it may end early.
     for number in track(range(MAX_REPLICATES), "replicates"):
         if number == len(fitted):
             settings = {"n_clusterings": REPLICATE_CLUSTERINGS, "seeds": seeds, "checkpoint": checkpoint(number)}

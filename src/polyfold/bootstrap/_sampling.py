@@ -17,7 +17,7 @@ from polyfold._linalg import n_distinct
 from polyfold._policy import CENTERS_PER_CLASS
 from polyfold._validation import check_choice, check_count, check_real
 
-# Every part of a fit draws from a stream of its own, named here.
+# Names of the random streams; every part of a fit has its own.
 STREAMS = (
     "sampling",
     "bound",

@@ -275,7 +275,7 @@ class MultilayerBootstrapNetwork(
         checkpoint: str | os.PathLike[str] | None = None,
         transform_rest: bool = False,
     ) -> Subsample | None:
-        """Fit to all rows, or to a sample, which is returned; transform the rest of the rows if asked for.
+        """Fit to all rows, or to a sample, which is returned; transform the rest of the rows if `transform_rest`.
 
         `n_clusters` is the number at which clusters are compared, if parameters are selected.
         """
@@ -397,7 +397,7 @@ def _read_output(output: Output, codes: NDArray) -> tuple[NDArray]:
 
 
 def clone_network(given: Any, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
-    """Copy the network that a user gave to an estimator; without a seed of its own it gets one."""
+    """Copy the network that was passed to an estimator, and set its seed if it has none."""
     if not isinstance(given, MultilayerBootstrapNetwork):
         raise TypeError(f"network must be a MultilayerBootstrapNetwork or None, got {given!r}.")
     network = clone(given)

@@ -65,10 +65,10 @@ def _ways(
 
 
 def _is_sparse(near: Neighborhoods) -> NDArray:
-    """Mark the points whose neighbourhoods are widest beside those of their neighbours."""
+    """Mark the points whose neighbourhoods are widest relative to those of their neighbours."""
     width = np.maximum(near.distances[:, -1], _ZERO)
-    beside = width / np.median(width[near.indices], axis=1)
-    order = np.argsort(-beside, kind="stable")
+    relative = width / np.median(width[near.indices], axis=1)
+    order = np.argsort(-relative, kind="stable")
     sparse = np.zeros(len(width), dtype=bool)
     sparse[order[: int(_SPARSE * len(width))]] = True
     return sparse

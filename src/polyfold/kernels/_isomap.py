@@ -31,14 +31,14 @@ class Isomap(GraphKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 10, or 15 where shortcuts are avoided (about two thirds of the edges are left then), or all others
-        where there are fewer.
+        None means 10, or 15 if shortcuts are avoided (about two thirds of the edges remain then), or all others if
+        there are fewer.
     n_landmarks : int or "auto", default="auto"
         Points from which geodesics are computed. "auto" means all of up to 2,000 points (the classical method) and
         1,000 of more, so that memory is O(n·m) instead of O(n²).
     shortcuts : {"keep", "avoid"}, default="keep"
         "avoid" is for noisy data: a path follows an edge only if each end is among the neighbours of the other, and
-        the tenth of the points that lie sparsest beside their neighbours are ends of paths, never passed through. One
+        the tenth of the points that lie sparsest relative to their neighbours are ends of paths, never inside one. One
         stray point between two turns of a Swiss roll otherwise joins them. "keep" is the classical graph.
     neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`.

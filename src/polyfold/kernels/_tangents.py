@@ -29,7 +29,7 @@ _SMALL_SUM = 1e-4
 
 
 class _TangentKernel(GraphKernel):
-    """Sum of a quadratic form in the tangent coordinates of every neighbourhood; subclasses say which."""
+    """Sum of a quadratic form in the tangent coordinates of every neighbourhood; subclasses define the form."""
 
     takes_few = True
 
@@ -112,7 +112,7 @@ class HessianLLE(_TangentKernel):
     .. math:: \min_f \sum_i \big\|H_i f_{N(i)}\big\|^2
 
     where :math:`H_i` estimates the Hessian in local principal coordinates. Parameters and new points are those of
-    :class:`TangentAlignment`, but for `n_neighbors`: it must exceed d(d + 3)/2 for d = `n_directions`, and None leaves
+    :class:`TangentAlignment`, except `n_neighbors`: it must exceed d(d + 3)/2 for d = `n_directions`, and None leaves
     at least 6 more than that.
 
     Notes

@@ -1,4 +1,4 @@
-"""Distance correlation, and what it says about modules [Szekely2007]_."""
+"""Distance correlation of modules [Szekely2007]_."""
 
 from itertools import combinations
 
@@ -83,7 +83,7 @@ def module_correlation(modules: ArrayLike) -> float:
 
 
 def _points(name: str, X: ArrayLike | SparseMatrix) -> Matrix:
-    """Rows in a unit of their own, dense ones about their mean: the correlation asks for neither."""
+    """Return scaled rows, centred if dense; neither changes the correlation."""
     if sp.issparse(X):
         rows = sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name), copy=True)
         rows.sum_duplicates()

@@ -46,7 +46,7 @@ def majority_vote(predictions: ArrayLike) -> NDArray:
 
 
 def ensemble_errors(predictions: ArrayLike, y: ArrayLike) -> EnsembleErrors:
-    """Return the mean error of single modules beside the error of the ensemble [Reeve2015, Fig. 6].
+    """Return the mean error of single modules and the error of the ensemble [Reeve2015, Fig. 6].
 
     Parameters
     ----------

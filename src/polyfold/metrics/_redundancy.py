@@ -50,8 +50,8 @@ def redundancy(
     Returns
     -------
     residuals : ndarray of shape (n_components,)
-        The first is 1: there is nothing to predict it from. A constant coordinate tells nothing: it gets 0 and a
-        warning, and the others are judged as if it were not there.
+        The first is 1, because there is nothing to predict it from. A constant coordinate gets 0 and a warning, and
+        is not used to predict the others.
 
     Examples
     --------
@@ -145,8 +145,8 @@ def _varying(Z: NDArray) -> NDArray:
     constant = np.array([not standard_position(column[:, None])[0].any() for column in Z.T])
     if constant.any():
         warnings.warn(
-            f"Z must vary in every column, columns {np.flatnonzero(constant).tolist()} are constant: "
-            "they tell nothing, get 0 and are not used to predict others; leave them out.",
+            f"Columns {np.flatnonzero(constant).tolist()} of Z are constant. They get 0 and do not predict other "
+            "columns; leave them out.",
             DegenerateDataWarning,
             stacklevel=3,
         )

@@ -82,16 +82,16 @@ def _same_everywhere(d: NDArray, M: int, H: int) -> NDArray:
 
 
 def _feasible_waterfill(d: NDArray, M: int, H: int, lam: float) -> tuple[Allocation, bool]:
-    """Water-fill, leaving out the weakest directions where the free dimensions cannot hold them all."""
+    """Water-fill; leave out the weakest directions if the free dimensions cannot hold them all."""
     allocation, is_cut = waterfill(d, M, H, lam), False
     while allocation.active - allocation.saturated > M * (H - allocation.saturated):
-        room = allocation.saturated + M * (H - allocation.saturated)
-        allocation, is_cut = waterfill(d[:room], M, H, lam), True
+        most = allocation.saturated + M * (H - allocation.saturated)
+        allocation, is_cut = waterfill(d[:most], M, H, lam), True
     return allocation, is_cut
 
 
 def _saturated_alone(allocation: Allocation, M: int, H: int) -> Groups:
-    """Full directions in groups of their own, the others in groups of numbers of copies as equal as may be."""
+    """Put every saturated direction in its own group, and balance the copies of the others over the other groups."""
     q, p = allocation.saturated, allocation.active
     groups: Groups = [[j] for j in range(q)]
     if q < H:
@@ -204,7 +204,7 @@ def pad(groups: Groups, d: NDArray, M: int) -> NDArray:
 
 
 def deal(weights: NDArray, n_groups: int, size: int) -> Groups:
-    """Deal items, heaviest first, each to the lightest group that has room."""
+    """Assign items, heaviest first, each to the lightest group that is not full."""
     heap = [(0.0, g) for g in range(n_groups)]
     groups: Groups = [[] for _ in range(n_groups)]
     for item in np.argsort(-weights, kind="stable"):

@@ -83,7 +83,7 @@ def score_solution(solution: ModularSolution, d: NDArray, lam: float, energy: fl
     terms = modular_loss_terms(F, d, energy) if A is None else autoencoder_terms(A, F, d, energy)
     loss = (1 - lam) * terms[0] + lam * terms[1]
     bound = _lower_bound(d, F.shape[0], F.shape[1], lam, energy)
-    beyond = max(energy - float(np.sum(d**2)), 0.0)  # solvers know of the directions only
+    beyond = max(energy - float(np.sum(d**2)), 0.0)  # solvers see the directions only
     return ModularFit(
         factors=F,
         decoders=A,
@@ -100,7 +100,7 @@ def score_solution(solution: ModularSolution, d: NDArray, lam: float, energy: fl
 def as_autoencoders(fit: ModularFit, d: NDArray) -> tuple[NDArray, NDArray]:
     """Return decoders A (M, k, H) with orthonormal columns and encoders B (M, H, k) with A_m B_m diag(d) = Z_m.
 
-    Without decoders of its own the fit is the closed form's: the rows of its factors are orthogonal.
+    A fit without decoders comes from the closed form: the rows of its factors are orthogonal.
     """
     if fit.decoders is not None:
         return fit.decoders, fit.factors
