@@ -32,8 +32,8 @@ def redundancy(
 
     .. math:: r_i = \sqrt{\frac{\sum_n (z_{ni} - \hat z_{ni})^2}{\sum_n (z_{ni} - \bar z_i)^2}}
 
-    where the prediction of a point never sees the point itself. 1 means unpredictable, 0 predictable. Published conventions
-    differ in the bandwidth and in leaving out [Dsilva2015]_, so both are stated here.
+    where the prediction of a point does not use the point itself. 1 means unpredictable, 0 predictable. Published
+    conventions differ in the bandwidth and in leaving out [Dsilva2015]_, so both are stated here.
 
     Parameters
     ----------
