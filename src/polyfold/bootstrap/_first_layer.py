@@ -12,7 +12,7 @@ Fitting and prediction call the same objects.
 
 import math
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -78,7 +78,8 @@ def assign_rows(
     out = np.empty((V, n), dtype=code_dtype(n_centers))
     if search.by_clustering and n > FEW_ROWS:
         filled, total, step = out, V, 1
-        task = lambda v: replace(search, specs=search.specs[v : v + 1]).assign(rows)  # noqa: E731
+        each: list[Any] = [replace(cast(Any, search), specs=[spec]) for spec in search.specs]
+        task = lambda v: each[v].assign(rows)  # noqa: E731
     else:
         filled, total, step = out.T, n, BLOCK
         task = lambda start: search.assign(rows[start : start + BLOCK]).T  # noqa: E731
