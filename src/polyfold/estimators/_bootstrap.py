@@ -32,7 +32,6 @@ from polyfold.bootstrap import (
     fit_replicates,
     is_auto,
     layer_sizes,
-    level_of,
     make_first_layer,
     replicate_checkpoints,
     stream_seed,
@@ -352,9 +351,6 @@ class MultilayerBootstrapNetwork(
     def _encode(self, rows: Any, level: int) -> NDArray:
         with using_threads(self.n_jobs):
             return self.encoder_.encode(rows, level, n_jobs=n_threads(self.n_jobs))
-
-    def _level(self, layer: int) -> int:
-        return level_of(layer, len(self.layer_sizes_))
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
         """Check rows; neighbour lists replace a precomputed graph."""
