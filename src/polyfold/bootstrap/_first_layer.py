@@ -104,7 +104,7 @@ def make_first_layer(
     neighbors : {"auto", "exact", "graph"}, int, (n, n) graph, or object with ``fit`` and ``transform``
     n_centers : int
     seeds : SeedSequence
-        Of the sample that the principal directions come from.
+        Seed of the sample from which the principal directions are computed.
     """
     if metric == "precomputed":
         return GraphSearch(X)

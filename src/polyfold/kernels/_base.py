@@ -23,7 +23,7 @@ from polyfold._typing import Matrix, Neighbors
 from polyfold.kernels._operator import Operator, takes_distances
 from polyfold.sources import Source, Survey
 
-# Share of the largest entry by which a given kernel may differ from its mirror image.
+# Fraction of the largest entry by which a given kernel may differ from its mirror image.
 _SYMMETRY = 1e-6
 
 

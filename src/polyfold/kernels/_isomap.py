@@ -41,7 +41,7 @@ class Isomap(GraphKernel):
     neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`.
     random_state : int, default=0
-        Of the choice of landmarks.
+        Seed of the choice of landmarks.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.

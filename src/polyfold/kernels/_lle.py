@@ -33,9 +33,9 @@ class LocallyLinear(GraphKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 10, or all others where there are fewer.
+        None means 10, or all others if there are fewer.
     reg : float, default=1e-3
-        Share of the trace added to each local Gram matrix, as in scikit-learn.
+        Fraction of the trace added to each local Gram matrix, as in scikit-learn.
     neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`; "precomputed" is not possible, the weights need the points.
     n_jobs : int or None, default=None

@@ -305,7 +305,7 @@ def require_points(kernel: "GraphKernel", X: Matrix) -> NDArray:
 
 
 def component_labels(graph: SparseMatrix, *, what: str) -> NDArray:
-    """Label connected components, and warn where there is more than one."""
+    """Label connected components, and warn if there is more than one."""
     count, labels = connected_components(graph, directed=False)
     if count > 1:
         sizes = np.sort(np.bincount(labels))[::-1]
@@ -320,7 +320,7 @@ def component_labels(graph: SparseMatrix, *, what: str) -> NDArray:
 
 
 def match_training(distances: NDArray, indices: NDArray) -> NDArray:
-    """Index of the training point each new row coincides with, −1 where there is none."""
+    """Index of the training point each new row coincides with, −1 if there is none."""
     # Distances from matrix products carry rounding, so "zero" is relative to the neighbourhood's size.
     same = distances[:, 0] <= _MATCH * distances[:, -1]
     return np.where(same, indices[:, 0], -1)

@@ -76,7 +76,7 @@ class TangentAlignment(_TangentKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means √n/3, at least 12 and at most 30, or all others where there are fewer. Must exceed `n_directions`.
+        None means √n/3, at least 12 and at most 30, or all others if there are fewer. Must exceed `n_directions`.
     n_directions : int, default=2
         Dimension of the tangent spaces.
     neighbors : str, transformer or graph, default="auto"

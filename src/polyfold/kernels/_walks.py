@@ -47,7 +47,7 @@ class LaplacianEigenmaps(GraphKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 10, or all others where there are fewer. Edges of either direction count.
+        None means 10, or all others if there are fewer. Edges of either direction count.
     weights : {"self_tuning", "heat", "binary"}, default="self_tuning"
         exp(−d²/σ_iσ_j) with σ the distance to the neighbour numbered `scale_neighbor` [ZelnikManor2004]; the same
         with one σ, the median of them; or ones.
@@ -138,7 +138,7 @@ class DiffusionMaps(GraphKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 30, or all others where there are fewer.
+        None means 30, or all others if there are fewer.
     alpha : float, default=1.0
         0 keeps the density, 1 removes it (the Laplace–Beltrami operator).
     epsilon : float, default=None
@@ -330,7 +330,7 @@ def edge_weights(near: Neighborhoods, affinity: Affinity) -> SparseMatrix:
 
 
 def positive_scales(scales: NDArray) -> NDArray:
-    """Lift the zeros that duplicates leave to a small share of the median."""
+    """Lift the zeros that duplicates leave to a small fraction of the median."""
     positive = scales[scales > 0]
     floor = 1e-3 * np.median(positive) if len(positive) else 1.0
     return np.maximum(scales, floor)

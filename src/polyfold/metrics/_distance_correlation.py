@@ -76,7 +76,7 @@ def module_correlation(modules: ArrayLike) -> float:
     Returns
     -------
     correlation : float
-        One where there is a single module.
+        One for a single module.
     """
     pairs = list(combinations(check_numbers("modules", modules, ndim=3), 2))
     return float(np.mean([distance_correlation(a, b) for a, b in pairs])) if pairs else 1.0

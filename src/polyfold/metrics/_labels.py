@@ -81,7 +81,7 @@ def ensemble_errors(predictions: ArrayLike, y: ArrayLike) -> EnsembleErrors:
 
 
 def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Share of points in the right class under the best one-to-one matching of clusters and classes.
+    """Fraction of points in the right class under the best one-to-one matching of clusters and classes.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ def redundancy(
     n_queries : int, default=1000
         Number of points predicted (from all others); None predicts all.
     random_state : int, RandomState or None, default=0
-        Of the choice of queries.
+        Seed of the choice of queries.
 
     Returns
     -------

@@ -22,8 +22,8 @@ from polyfold.modular._problem import MIN_DIVERSITY, Allocation, ModularSolution
 Groups = list[list[int]]
 
 MAX_FRAME = 200  # a Gauss-Newton frame of more directions costs seconds; grouping is as good there
-MAX_REFINED = 120  # beyond, groups are so many that balanced sums leave nothing to exchange
-WORTH = 1e-7  # a merged block must lower the loss by more than this share of it
+MAX_REFINED = 120  # beyond, balanced sums leave nothing to exchange
+WORTH = 1e-7  # a merged block must lower the loss by more than this fraction of it
 DIGITS = 9
 GAP = 1e-12  # relative to ‖T‖²: a grouped solution this near the bound is the optimum
 

@@ -28,7 +28,7 @@ class ModularSolution:
     Parameters
     ----------
     factors : ndarray of shape (M, H, k)
-        F_m, or the encoders B_m where there are decoders.
+        F_m, or the encoders B_m if there are decoders.
     loss_curve : sequence of float
         Loss after every epoch of an iterative solver.
     converged : bool
@@ -204,7 +204,7 @@ def bound_of(d: NDArray, allocation: Allocation, M: int, lam: float, energy: flo
 
 
 def _lower_bound(d: NDArray, M: int, H: int, lam: float, energy: float) -> float:
-    """Lower bound for any number of directions; all of the energy where there is none."""
+    """Lower bound for any number of directions; all of the energy if there are none."""
     top = d[: M * H]
     return bound_of(top, waterfill(top, M, H, lam), M, lam, energy) if top.size else energy
 

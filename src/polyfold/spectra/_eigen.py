@@ -136,7 +136,7 @@ class LanczosSolver:
 
     def top(self, Q: NDArray, k: int, start: NDArray | None = None, tol: float = _TOL) -> tuple[NDArray, NDArray]:
         """Return the k largest eigenvalues, falling, and their vectors (N, k), of the deflated operator."""
-        # Costs of minimisers are smaller than any share of the flip that one would call converged.
+        # Costs of minimisers are smaller than any fraction of the flip that one would call converged.
         minimises = self.operator.cost is not None and not self.operator.is_walk
         return _lanczos(self.operator.apply, Q, k, start, 0.0 if minimises else tol)
 

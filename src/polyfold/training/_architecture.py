@@ -32,7 +32,7 @@ class MLP(BaseEstimator):
     bias : bool, default=True
         Whether the layers have an offset.
     dropout : float, default=0.0
-        Share of the units of every hidden layer that are switched off in a training step.
+        Fraction of the units of every hidden layer that are switched off in a training step.
 
     Examples
     --------
