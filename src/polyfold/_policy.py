@@ -58,7 +58,7 @@ TEXT_DENSITY = 0.05
 # Neighbours by shared codes, if no number is given: umap-learn's default.
 N_NEIGHBORS = 15
 
-# Clusters at the bottom of a tree, beyond the number of clusters asked for: fewer mix groups, more cost time.
+# Clusters at the bottom of a tree, beyond the requested number of clusters: fewer mix groups, more cost time.
 SMALL_CLUSTERS = 500
 
 # Coordinates in which clusters are looked for if their number is not given. Banking77, eigenmaps, cut at 77 clusters:

@@ -144,7 +144,7 @@ def select_feature_fraction(
     streams = seeds if len(rows) == n else child_stream(seeds, "pilot", 1)
     X = X if len(rows) == n else X[rows]
     sizes = sizes if len(rows) == n else decaying_sizes(max(1, n_distinct(X) // 2), decay, n_classes)
-    first = make_first_layer(X, metric=metric, neighbors="exact", n_centers=sizes[0], reconstruction=0.0, seeds=streams)
+    first = make_first_layer(X, metric=metric, neighbors="exact", n_centers=sizes[0], seeds=streams)
     replicates, scores = {}, {}
     for fraction in track(sorted(fractions.values()), "fractions of features"):
         options = {"n_clusterings": REPLICATE_CLUSTERINGS, "feature_fraction": fraction, "n_jobs": n_jobs}

@@ -85,6 +85,6 @@ def _chances(head: BaseEstimator) -> Scores | None:
 
 
 def _nearest(centroids: NDArray, scale: NDArray, offsets: NDArray | float) -> Scores:
-    """Negative squared distances, without the terms that are equal for all classes."""
+    """Return negative squared distances without the term that all of them share."""
     scaled = centroids / scale
     return 2 * (scaled / scale).T, offsets - np.square(scaled).sum(axis=1)

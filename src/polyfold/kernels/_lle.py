@@ -93,7 +93,7 @@ class Barycentric:
 
     def __call__(self, X: Matrix) -> Extension:
         """Return rows that sum to one, shape (n, N)."""
-        # One more than needed: the farthest tells a coincidence from a close neighbour.
+        # One more than needed: the farthest distance is the scale that separates duplicates from close neighbours.
         distances, indices = self.near.query(X, self.near.n_neighbors + 1)
         matches = match_training(distances, indices)
         indices = indices[:, : self.near.n_neighbors]

@@ -16,9 +16,9 @@ def retrieval_precision(found: ArrayLike, truth: ArrayLike) -> float:
     Parameters
     ----------
     found : array-like of int of shape (n, k)
-        Indices found for every query; -1 stands for nothing.
+        Indices found for every query; -1 means none.
     truth : array-like of int of shape (n, k)
-        Indices of the true neighbours; -1 stands for none and is not counted.
+        Indices of the true neighbours; -1 means none and is not counted.
 
     Returns
     -------

@@ -20,8 +20,8 @@ Activation: TypeAlias = Literal["relu", "tanh", "sigmoid", "gelu", "elu"]
 class MLP(BaseEstimator):
     """Build fully connected networks with a linear last layer.
 
-    Calling it with two sizes gives a fresh ``torch.nn.Sequential``, so it can be used wherever an
-    architecture is expected. Without hidden layers the network is linear.
+    Call it with two sizes to get a new ``torch.nn.Sequential``; it can be passed wherever an architecture is
+    expected. Without hidden layers the network is linear.
 
     Parameters
     ----------
