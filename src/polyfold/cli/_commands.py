@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from sklearn.base import is_clusterer
 
 import polyfold
-from polyfold.cli._estimators import FitOptions, fit_model
+from polyfold.cli._column_kinds import TEXT, Plan
+from polyfold.cli._estimators import FitOptions, fit_model, plan_heading, planned, use_of_numbers
 from polyfold.cli._inputs import (
     SUFFIXES,
     ArrayData,
@@ -48,6 +49,21 @@ from polyfold.cli._preparation import (
 from polyfold.cli._results import evaluate, search_cluster, search_here, summary
 from polyfold.cli._terminal import Terminal
 from polyfold.cli._workers import connected, map_parts
+
+# Levels with more clusters get no names.
+NAMED = 50
+
+
+def plan_file(data: str, options: FitOptions, terminal: Terminal) -> dict[str, Any]:
+    """Print what each column is and what would be done with it."""
+    opened = planned(open_features(data, options.selection), options)
+    if isinstance(opened, ArrayData):
+        return {"rows": opened.n_rows, "columns": opened.n_columns, "type": str(opened.values.dtype)}
+    plan = opened.plan
+    assert plan is not None
+    if not terminal.as_json:
+        terminal.lines([*plan_heading(opened), *plan.table(use_of_numbers(opened, options.prepare))], err=False)
+    return {} if not terminal.as_json else {"file": data, **plan.as_dict(), "rows": opened.n_rows}
 
 
 def fit_file(
@@ -146,6 +162,7 @@ def cluster_file(
     model: str | None,
     save: str | None,
     levels: bool,
+    names: bool,
     address: str | None,
     terminal: Terminal,
 ) -> dict[str, Any]:
@@ -154,10 +171,14 @@ def cluster_file(
     inputs = [data, model, config, selection.target_file]
     path = check_output("--output", output, inputs)
     is_table = path.suffix.lower() in (".csv", ".parquet")
-    if selection.id and not is_table:
-        raise ValueError(f"--id needs an output that ends in .csv or .parquet, got {output!r}.")
+    if (selection.id or names) and not is_table:
+        option = "--id" if selection.id else "--names"
+        raise ValueError(f"{option} needs an output that ends in .csv or .parquet, got {output!r}.")
     model_path = check_model_path("--save", save, inputs) if save else None
     ids = read_ids(open_data(data, selection), selection) if is_table else None
+    n_clusters, n_rows = options.parameters.get("n_clusters"), open_data(data, selection).n_rows
+    if isinstance(n_clusters, int) and n_clusters > n_rows:
+        raise ValueError(f"-n/--clusters must be at most {n_rows}, the number of rows, got {n_clusters}.")
     with connected(address) as client:
         if model is None:
             by_kernel = "kernel" in options.parameters or options.model == "KernelClustering"
@@ -172,19 +193,51 @@ def cluster_file(
             blocks = _computed(client, partial(_predicted, fitted, levels), rows, fitted)
             labels = np.concatenate(list(terminal.track(blocks, "rows clustered", rows.n_rows)))
     scores = clusterer.level_scores_ if levels else {}
-    names = ["cluster", *(f"clusters_{number}" for number in scores)]
+    columns = {"cluster": labels[:, 0]}
+    columns |= {f"clusters_{number}": found for number, found in zip(scores, labels.T[1:], strict=True)}
+    named: dict[str, np.ndarray] = {}
+    if names:
+        with terminal.working("naming clusters"):
+            named = cluster_names(
+                fitted, all_rows(open_for_model(data, selection, fitted), fitted), columns, options.seed
+            )
     table: Any = labels
     if ids is not None:
-        table = pd.DataFrame(labels)
-        table.insert(0, "id", np.asarray(ids[1]))
-        names = [ids[0], *names]
-    with writer(path, names, len(labels)) as append:
+        parts: dict[str, Any] = {ids[0]: np.asarray(ids[1])}
+        for column, found in columns.items():
+            parts[column] = found
+            parts |= {column.replace("cluster", "name", 1): named[column]} if column in named else {}
+        table, columns = pd.DataFrame(parts), parts
+    with writer(path, list(columns), len(labels)) as append:
         append(table)
     if model_path:
         polyfold.save(fitted, model_path)
     stability = {str(number): round(score, 3) for number, score in scores.items() if np.isfinite(score)}
-    figures = {"output": output, "rows": len(labels), "clusters": len(np.unique(labels[:, 0]))}
-    return figures | ({"stability of levels": stability} if levels else {})
+    numbers, first, sizes = np.unique(labels[:, 0], return_index=True, return_counts=True)
+    figures = {"output": output, "rows": len(labels), "clusters": len(numbers)}
+    figures |= {"stability of levels": stability} if levels else {}
+    if names:
+        found = zip(numbers, first, sizes, strict=True)
+        figures |= {f"cluster {number} ({size} rows)": named["cluster"][row] for number, row, size in found}
+    return figures
+
+
+def cluster_names(fitted: Any, rows: Any, columns: dict[str, np.ndarray], seed: int | None) -> dict[str, np.ndarray]:
+    """Return a name for every row and every column of labels with few clusters."""
+    texts, named = model_texts(fitted, rows), {}
+    for column, labels in columns.items():
+        numbers, codes = np.unique(labels, return_inverse=True)
+        if column == "cluster" or len(numbers) <= NAMED:
+            names = polyfold.explain(labels, rows, texts=texts, random_state=seed).names
+            named[column] = np.array([names[f"cluster {number}"] for number in numbers], dtype=object)[codes]
+    return named
+
+
+def model_texts(fitted: Any, rows: Any) -> Any:
+    """Return the free text that a model was fitted to if it has no other column; otherwise these give the names."""
+    plan = Plan.stored(fitted)
+    is_text = plan is not None and {column.kind for column in plan.used} == {TEXT}
+    return rows[plan.text_name] if plan is not None and is_text else None
 
 
 def _load_clusterer(model: str, levels: bool) -> Any:
@@ -285,8 +338,8 @@ def explain_file(
     path = check_output("--output", output, [data, model, selection.target_file], (".csv", ".html"))
     fitted = polyfold.load(model)
     opened = open_for_model(data, selection, fitted)
-    words = None if texts is None else _column("--texts", texts, opened)
     rows = all_rows(opened, fitted)
+    words = model_texts(fitted, rows) if texts is None else _column("--texts", texts, opened)
     shape = opened.image_shape or (parse_size(selection.size)[::-1] if selection.size else None)
     with terminal.fitting():
         images = shape if shape and len(shape) == 2 else None

@@ -13,7 +13,8 @@ import pandas as pd
 import scipy.sparse as sp
 
 from polyfold._validation import import_extra
-from polyfold.cli._tables import Csv, Form, Parquet, parquet_files, typed
+from polyfold.cli._column_kinds import CATEGORY, NUMBER, Column, Form, Plan, make_plan
+from polyfold.cli._tables import Csv, Parquet, parquet_files
 from polyfold.sources import Source, as_source, stack_rows
 
 SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
@@ -22,6 +23,8 @@ CSR = {"data", "indices", "indptr", "shape"}
 # Bytes of a block of rows in double precision, and bounds of its rows.
 BLOCK_BYTES = 2**26
 MIN_ROWS, MAX_ROWS = 256, 65_536
+# Values by which the kinds of columns are found, and bounds of their rows.
+PLAN_CELLS, PLAN_ROWS = 2_000_000, (1_000, 50_000)
 
 
 @dataclass(frozen=True)
@@ -98,12 +101,11 @@ class ArrayData:
 
 @dataclass(frozen=True)
 class TableData:
-    """Rows of a table, with categories (`text`) and numbers, written in the given forms."""
+    """Rows of a table; with a plan, as numbers, categories and text."""
 
     reader: Csv | Parquet
     names: tuple[str, ...]
-    text: tuple[str, ...] | None = None
-    forms: dict[str, Form | None] = field(default_factory=dict)
+    plan: Plan | None = None
     labels: None = None
     image_shape: None = None
 
@@ -126,31 +128,50 @@ class TableData:
         """Return the same rows with some columns only."""
         return replace(self, names=tuple(names))
 
-    def with_types(self, categorical: Iterable[str] = (), *, others_are_numbers: bool = False) -> "TableData":
-        """Return the same rows with a type for every column; columns that are not all numbers are categories."""
-        known = set(categorical)
-        forms = self.reader.forms([name for name in self.names if name not in known])
-        text = [name for name in self.names if name in known or (forms[name] is None and not others_are_numbers)]
-        if parsed := [f"{name} ({form})" for name, form in forms.items() if form not in (None, Form())]:
-            warnings.warn(
-                f"{self.path}: text is read as numbers in {', '.join(parsed)}; --categorical reads it as categories.",
-                stacklevel=2,
+    def planned(self, categorical: Iterable[str] = (), *, keep: bool = False) -> "TableData":
+        """Return the same rows with a kind for every column, found from the file; `keep` leaves no column out."""
+        sample = self.reader.sample(self.names, int(np.clip(PLAN_CELLS // len(self.names), *PLAN_ROWS)))
+        given = set(categorical)
+        forms, doubts = self.reader.forms([name for name in self.names if name not in given])
+        plan = make_plan(sample, {**dict.fromkeys(given), **forms}, doubts, given, keep=keep)
+        if not plan.used:
+            raise ValueError(
+                f"{self.path} has only identifiers and constants ({shortened(self.names)}); name columns to use with "
+                "--columns."
             )
-        if doubtful := [
-            f"{name} (such as {self.reader.doubtful[name]!r})" for name in self.reader.doubtful if name in text
-        ]:
-            warnings.warn(
-                f"{self.path}: columns that look like numbers or dates are read as categories: {', '.join(doubtful)}; "
-                "write all values in one form, or leave the columns out with --drop.",
-                stacklevel=2,
-            )
-        return replace(self, text=tuple(text), forms=forms)
+        return replace(self, plan=plan)
+
+    def as_numbers(self) -> "TableData":
+        """Return the same rows with codes as numbers."""
+        assert self.plan is not None
+        columns = tuple(replace(column, kind=NUMBER) for column in self.plan.columns)
+        return replace(self, plan=replace(self.plan, columns=columns))
+
+    def unplanned(self, *, only_numbers: bool) -> "TableData":
+        """Return the same rows as numbers, and categories for other columns, for models fitted without a plan."""
+        forms, _ = self.reader.forms(self.names)
+        kinds = {name: NUMBER if only_numbers or forms[name] is not None else CATEGORY for name in self.names}
+        return replace(self, plan=Plan(tuple(Column(*kind) for kind in kinds.items()), forms=forms))
+
+    def as_planned(self, plan: Plan) -> "TableData":
+        """Return the columns of a stored plan, with its kinds; numbers may be written in another form."""
+        forms, _ = self.reader.forms(plan.names(NUMBER))
+        known = {column.name for column in plan.columns if column.remark}
+        parsed = [
+            f"{name} ({form})" for name, form in forms.items() if form not in (None, Form()) and name not in known
+        ]
+        if parsed:
+            warnings.warn(f"{self.path}: text is read as numbers in {', '.join(parsed)}.", stacklevel=2)
+        return replace(self, names=tuple(column.name for column in plan.used), plan=replace(plan, forms=forms))
 
     def blocks(self, size: int | None = None) -> Iterator[pd.DataFrame]:
-        """Yield `size` rows at a time, or all at once, as tables of categories and numbers."""
-        text = [name for name in self.names if name in (self.text or ()) or self.forms.get(name) != Form()]
-        for frame in self.reader.read(self.names, size, text):
-            yield typed(frame, self.text or (), self.forms)
+        """Yield `size` rows at a time, or all at once."""
+        if self.plan is None:
+            yield from self.reader.read(self.names, size)
+            return
+        names = [column.name for column in self.plan.used]
+        for frame in self.reader.read(names, size, self.plan.written()):
+            yield self.plan.apply(frame)
 
     def whole(self) -> pd.DataFrame:
         """Return all rows in memory."""

@@ -1,8 +1,4 @@
-"""Prepare rows and targets for a model: impute, scale and encode, in a step that is stored with the model.
-
-Numbers of tables: the median for missing values, then mean 0 and variance 1. Categories: one column for each of the
-most frequent ones; a missing value is a category of its own. Arrays are imputed if values are missing.
-"""
+"""Prepare rows and targets for a model: impute, scale and encode, in a step that is stored with the model."""
 
 import os
 import warnings
@@ -14,12 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from polyfold.cli._column_kinds import CATEGORIES, DATE, MAX_CATEGORIES, NUMBER, PARTS_OF_DATES, TEXT_COMPONENTS, Plan
 from polyfold.cli._inputs import (
     SUFFIXES,
     ArrayData,
@@ -33,14 +32,15 @@ from polyfold.cli._inputs import (
     shortened,
 )
 
-MAX_CATEGORIES = 50
-NUMBERS, CATEGORIES = "numbers", "categories"
+# Words of free text that are counted, the most frequent ones.
+MAX_WORDS = 10_000
+UNIT_ROWS = "used as they are: all rows have unit length"
 
 
-def preparation(rows: Any, choice: str) -> Any:
+def preparation(rows: Any, choice: str, plan: Plan | None = None) -> Any:
     """Return an unfitted transformer for rows like these, or None if nothing is to be done."""
-    if isinstance(rows, pd.DataFrame):
-        return _table_preparation(rows, choice)
+    if plan is not None:
+        return None if choice == "none" or (choice == "auto" and has_unit_rows(rows)) else _of_table(rows, choice, plan)
     if choice == "none" or (choice == "auto" and not _has_missing(rows)):
         return None
     if choice == "scale":
@@ -53,23 +53,47 @@ def _has_missing(rows: Any) -> bool:
     return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
-def _table_preparation(frame: pd.DataFrame, choice: str) -> Any:
-    text = [name for name in frame.columns if frame[name].dtype.kind != "f"]
-    numbers = [name for name in frame.columns if name not in text]
-    if choice == "none":
-        if text:
-            raise ValueError(
-                f"with --prepare none all columns must be numbers, got {text[0]!r}; leave it out with --drop, or use "
-                "--prepare auto."
-            )
-        return None
+def has_unit_rows(frame: pd.DataFrame) -> bool:
+    """Whether a table is an embedding: numbers only, and all rows of unit length, which scaling would destroy."""
+    if any(kind.kind != "f" for kind in frame.dtypes) or frame.shape[1] < 2:
+        return False
+    return bool(np.all(np.abs(np.linalg.norm(frame.to_numpy(), axis=1) - 1.0) < np.finfo(np.float16).eps))
+
+
+def _of_table(frame: pd.DataFrame, choice: str, plan: Plan) -> ColumnTransformer:
+    dates = [f"{name} {part}" for name in plan.names(DATE) for part in PARTS_OF_DATES]
     imputer = SimpleImputer(strategy="median", keep_empty_features=True)
     scaled = imputer if choice == "impute" else make_pipeline(imputer, StandardScaler())
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES, sparse_output=False, dtype=np.float64
     )
-    parts = [(NUMBERS, scaled, numbers), (CATEGORIES, encoder, text)]
-    return ColumnTransformer([part for part in parts if part[2]], verbose_feature_names_out=False)
+    kinds: list[Any] = [
+        ("numbers", scaled, plan.names(NUMBER)),
+        ("dates", clone(scaled), dates),
+        ("categories", encoder, plan.names(*CATEGORIES)),
+    ]
+    parts = [part for part in kinds if part[2]]
+    # A date has four columns of variance 1, which together count as one.
+    weights = None if choice == "impute" else {"dates": len(PARTS_OF_DATES) ** -0.5}
+    # With pandas as output the model knows the names of the columns, and messages can use them.
+    steps = ColumnTransformer(parts, transformer_weights=weights, verbose_feature_names_out=False)
+    steps.set_output(transform="pandas")
+    if plan.text_name is not None:  # later, because set_output does not accept the sparse output of tf-idf
+        text = _of_text(frame[plan.text_name], plan.text_name)
+        steps.set_params(transformers=[*parts, ("text", text, plan.text_name)])
+    return steps
+
+
+def _of_text(texts: pd.Series, name: str) -> Any:
+    """Return tf-idf and its leading components, which are rows of at most unit length: about one scaled number."""
+    words = TfidfVectorizer(stop_words="english", sublinear_tf=True, max_features=MAX_WORDS)
+    try:
+        n_words = len(words.fit(texts).vocabulary_)
+    except ValueError as error:
+        raise ValueError(f"free text must contain words, got none in {name!r}; leave it out with --drop.") from error
+    size = max(1, min(TEXT_COMPONENTS, n_words - 1, len(texts) - 1))
+    components = TruncatedSVD(size, random_state=0).set_output(transform="pandas")
+    return make_pipeline(clone(words), components)
 
 
 class PreparedBlocks:
@@ -78,9 +102,10 @@ class PreparedBlocks:
     def __init__(self, data: ArrayData | TableData, choice: str):
         self.data, self._size = data, block_rows(data)
         first = next(data.blocks(self._size))
-        steps = preparation(first, choice)
+        steps = preparation(first, choice, data.plan if isinstance(data, TableData) else None)
         self.steps = steps if steps is None else steps.fit(first)
-        self.names = data.names if self.steps is None else None
+        made = isinstance(first, pd.DataFrame) and self.steps is not None
+        self.names = tuple(self.steps.get_feature_names_out()) if made else data.names
         self.new = NewCategories(self.steps, data.path)
 
     def __iter__(self) -> Iterator[Any]:
@@ -123,17 +148,22 @@ class NewCategories:
 
 def _known_categories(step: Any) -> dict[str, Any]:
     parts = step.transformers_ if isinstance(step, ColumnTransformer) else []
-    encoders = [(step, names) for part, step, names in parts if part == CATEGORIES and isinstance(step, OneHotEncoder)]
+    encoders = [
+        (step, names) for part, step, names in parts if part == "categories" and isinstance(step, OneHotEncoder)
+    ]
     return {name: known for step, names in encoders for name, known in zip(names, step.categories_, strict=True)}
 
 
 def for_model(data: ArrayData | TableData, model: Any) -> ArrayData | TableData:
-    """Return the columns a model was fitted to, with the types it was fitted to."""
-    names = getattr(model, "feature_names_in_", None)
+    """Return the columns a model was fitted to, with the kinds it was fitted to."""
+    plan, names = Plan.stored(model), getattr(model, "feature_names_in_", None)
+    if plan is not None and isinstance(data, ArrayData):
+        return _as_columns(data, plan)
     if names is not None and isinstance(data, TableData):
-        if missing := [name for name in names if name not in (*data.names, data.reader.index)]:
+        needed = [str(name) for name in names] if plan is None else [column.name for column in plan.used]
+        if missing := [name for name in needed if name not in (*data.names, data.reader.index)]:
             raise ValueError(f"{data.path} lacks columns the model was fitted to: {shortened(missing)}.")
-        data = data.select([str(name) for name in names])
+        data = data.select(needed)
     elif data.n_columns != model.n_features_in_:
         raise ValueError(
             f"{data.path} has {data.n_columns} columns, the model was fitted to {model.n_features_in_}; select columns "
@@ -141,18 +171,23 @@ def for_model(data: ArrayData | TableData, model: Any) -> ArrayData | TableData:
         )
     if isinstance(data, ArrayData):
         return data
-    text = _text_columns(model)
-    return data.with_types() if text is None else data.with_types(text, others_are_numbers=True)
+    return data.unplanned(only_numbers=not isinstance(model, Pipeline)) if plan is None else data.as_planned(plan)
 
 
-def _text_columns(model: Any) -> list[str] | None:
-    """Return the columns a model takes as categories; None if its preparation was made elsewhere."""
-    if not isinstance(model, Pipeline):
-        return []
-    step: Any = model.steps[0][1]
-    if not isinstance(step, ColumnTransformer) or not {part[0] for part in step.transformers} <= {NUMBERS, CATEGORIES}:
-        return None
-    return [name for part, _, columns in step.transformers_ if part == CATEGORIES for name in columns]
+def _as_columns(data: ArrayData, plan: Plan) -> ArrayData:
+    """Return an array as the columns of a table, by position: all of them, or those that are used."""
+    if other := [column for column in plan.used if column.kind != NUMBER]:
+        raise ValueError(
+            f"{data.path} is an array, the model was fitted to a table with {other[0].name!r} ({other[0].kind}); pass "
+            "a .csv or .parquet file with the same columns."
+        )
+    if data.n_columns == len(plan.used):
+        return data
+    if data.n_columns != len(plan.columns):
+        raise ValueError(f"{data.path} has {data.n_columns} columns, the model was fitted to {len(plan.columns)}.")
+    numbers = data.columns or range(data.n_columns)
+    kept = [number for number, column in zip(numbers, plan.columns, strict=True) if column in plan.used]
+    return data.select([str(number) for number in kept])
 
 
 def model_blocks(data: ArrayData | TableData, model: Any, size: int | None = None) -> Iterator[Any]:

@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import polyfold
+from polyfold.cli._column_kinds import USES, Plan
 from polyfold.cli._estimators import estimator_names
 from polyfold.cli._inputs import ArrayData, TableData
 from polyfold.cli._preparation import as_array, as_fitted, before_last, last_step
@@ -207,10 +208,10 @@ def summary(model: Any) -> dict[str, Any]:
     return {**size, **{name.strip("_"): np.asarray(value).tolist() for name, value in figures.items()}}
 
 
-def model_info(path: str) -> dict[str, Any]:
-    """Return the contents of a model file: class, parameters, columns and figures."""
+def model_info(path: str, *, with_table: bool = False) -> dict[str, Any]:
+    """Return the contents of a model file: class, parameters, columns and figures; also each column of its table."""
     about, model = describe(path), polyfold.load(path)
-    estimator = last_step(model)
+    estimator, plan = last_step(model), Plan.stored(model)
     plain = (bool, int, float, str, type(None))
     parameters = estimator.get_params(deep=False).items()
     names = getattr(model, "feature_names_in_", None)
@@ -221,6 +222,8 @@ def model_info(path: str) -> dict[str, Any]:
         "polyfold": about["polyfold"],
         "written with": about.get("written with"),
         "columns": int(getattr(model, "n_features_in_", 0)) if names is None else [str(name) for name in names],
+        **({} if plan is None else {"kinds": {kind: plan.names(kind) for kind in USES if plan.names(kind)}}),
+        **({"table": plan.as_dict()} if plan is not None and with_table else {}),
         "parameters": {
             name: value if isinstance(value, plain) else " ".join(repr(value).split()) for name, value in parameters
         },

@@ -55,6 +55,10 @@ class Terminal:
                 yield block
                 bar.advance(task, block.shape[0])
 
+    def lines(self, lines: list[str], *, err: bool) -> None:
+        """Print lines, indented below the first, on standard error or standard output."""
+        click.echo("\n  ".join(lines), err=err)
+
     def result(self, figures: dict[str, Any], *, always: bool = False) -> None:
         """Print figures as JSON, as a table if they are the result of the command, or as a line on a terminal."""
         if self.as_json:
@@ -82,8 +86,10 @@ def notes() -> Iterator[None]:
     """Print each warning once, as one line on standard error."""
     shown: set[str] = set()
 
-    def show(message: Any, *_: Any, **__: Any) -> None:
+    def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         text = " ".join(str(message).split())
+        if category.__name__ == "ScaleWarning":
+            text += " The option for this is --prepare scale."
         if text not in shown:
             shown.add(text)
             click.echo(f"note: {text}", err=True)

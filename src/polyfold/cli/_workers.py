@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from polyfold._validation import import_extra
+from polyfold.cli._column_kinds import Plan
 from polyfold.cli._inputs import BLOCK_BYTES, ArrayData, Selection, TableData, block_rows, open_data
-from polyfold.cli._tables import Csv, Parquet, typed
+from polyfold.cli._tables import Csv, Parquet
 from polyfold.sources import answering, as_source
 
 # Seconds in which a scheduler must answer and have a worker.
@@ -86,9 +87,9 @@ def _parts(data: ArrayData | TableData) -> tuple[list[Any], list[float]]:
     delayed = import_extra("dask", "dask").delayed
     path = str(data.path.resolve())
     if isinstance(data, TableData):
-        how = delayed((data.names, data.text or (), data.forms), traverse=False)
+        how = delayed((data.names, data.plan), traverse=False)
         if isinstance(data.reader, Csv):
-            parts = [delayed(_typed_part)(frame, how) for frame in data.reader.delayed()]
+            parts = [delayed(_planned_part)(frame, how) for frame in data.reader.delayed()]
             return parts, [float("nan")] * len(parts)
         groups = range(len(data.reader.lengths))
         return [delayed(_read_group)(path, number, how) for number in groups], list(data.reader.lengths)
@@ -103,13 +104,13 @@ def _parts(data: ArrayData | TableData) -> tuple[list[Any], list[float]]:
     return [delayed(block, traverse=False) for block in blocks], [block.shape[0] for block in blocks]
 
 
-def _typed_part(frame: Any, how: tuple[Any, ...]) -> Any:
-    names, text, forms = how
-    return typed(frame[list(names)], text, forms)
+def _planned_part(frame: Any, how: tuple[tuple[str, ...], Plan | None]) -> Any:
+    names, plan = how
+    return frame[list(names)] if plan is None else plan.apply(frame)
 
 
 def _read_group(path: str, number: int, how: tuple[Any, ...]) -> Any:
-    return _typed_part(Parquet(Path(path)).read_group(number), how)
+    return _planned_part(Parquet(Path(path)).read_group(number), how)
 
 
 def _read_rows(path: str, columns: tuple[int, ...] | None, start: int, stop: int) -> Any:
