@@ -116,6 +116,10 @@ READ = [
     ("british dates", table(d=days("%d/%m/%Y")), "", DATE_COLUMN, {"d": {"format": "%d/%m/%Y"}}),
     ("dates that can be swapped", table(d=cycle("03/04/2023", "05/06/2023")), "", DATE_COLUMN,
      {"d": {"remark": "'03/04/2023' is 2023-03-04; day and month may be swapped"}}),
+    ("years of two digits", table(d=days("%d.%m.%y")), "", DATE_COLUMN,
+     {"d": {"remark": "'01.01.23' is 2023-01-01; the century is a guess"}}),
+    ("a code by its name that is named is a number", table(tax_code=cycle(80331, 10115)), "--columns x,tax_code",
+     {"x": NUMBER, "tax_code": NUMBER}, {}),
     ("dates with names of months", table(d=days("%d %b %Y")), "", DATE_COLUMN, {}),
     ("dates of two forms", table(d=cycle("2023-01-05", "05.01.2023")), "", {**XY, "d": CATEGORY},
      {"d": {"remark": "'2023-01-05' is not a number"}}),
@@ -140,6 +144,7 @@ REFUSED = [
     ("latin-1 without the option", table(c=cycle("ä", "b")).encode("latin-1"), "pass --encoding"),
     ("NUL characters", b"a,b\n1,\0\n", "it holds NUL characters"),
     ("lines of spaces", "a\n1\n  \n2\n", "t.csv has 1 lines with spaces only"),
+    ("fields separated by spaces", table(" "), "t.csv separates its fields by spaces"),
     ("nothing but identifiers", "who\n" + "".join(f"C{i}\n" for i in range(N)), "t.csv has only identifiers"),
     ("the name of a part of a date is taken", table(d=days("%Y-%m-%d"), **{"d year": X[:, 0]}), "'d year'"),
 ]  # fmt: skip

@@ -254,7 +254,7 @@ def find_kind(
         return Column(name, several, **counts)
     if form is not None:
         remark = "" if form == Form() else str(form)
-        if form == Form() and _is_code(name, text):
+        if form == Form() and _is_code("" if keep else name, text):
             return Column(name, IDENTIFIER if is_unique and not keep else CODE, **counts)
         if not keep and is_unique and _is_row_number(name, form.parse(known)):
             return Column(name, IDENTIFIER, **counts)
@@ -313,7 +313,8 @@ def _date_remark(known: pd.Series, form: str) -> str:
     swapped = form.replace("%d", "%D").replace("%m", "%d").replace("%D", "%m")
     is_unclear = swapped in DATE_FORMATS and swapped != form and _parsed(text, swapped).notna().all()
     reading = f"{text.iloc[0]!r} is {_parsed(text[:1], form).iloc[0]:%Y-%m-%d}"
-    return reading + ("; day and month may be swapped" if is_unclear else "")
+    century = "; the century is a guess" if "%y" in form else ""
+    return reading + ("; day and month may be swapped" if is_unclear else "") + century
 
 
 def _parts_of_dates(values: pd.Series, column: Column) -> dict[str, np.ndarray]:

@@ -18,6 +18,8 @@ from polyfold.cli._column_kinds import PARTS, Form, FormFinder, is_number
 SEPARATORS = ",;\t|"
 # Records that show the separator and whether there is a header, and rows read at a time to find out what columns hold.
 SAMPLE, SURVEY = 100, 50_000
+# Several numbers with spaces between them.
+SPACED = r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+[-+]?[\d.]+(?:[eE][-+]?\d+)?)+\s*"
 NA = ("", "NA", "N/A", "nan", "NaN", "null", "None")
 
 
@@ -72,6 +74,11 @@ class Csv:
         records = [fields for _, fields in islice(self._records(self.separator), SAMPLE)]
         if not records:
             raise ValueError(f"{self.path} is empty.")
+        if len(records[-1]) == 1 and all(re.fullmatch(SPACED, fields[0]) for fields in records[1:]) and records[1:]:
+            raise ValueError(
+                f"{self.path} separates its fields by spaces, got {records[-1][0][:40]!r}; separate them by commas, "
+                "semicolons, tabs or |."
+            )
         if any("\0" in field for fields in records for field in fields):
             raise UnicodeError("it holds NUL characters")
         return records
