@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from sklearn.base import is_clusterer
 
 import polyfold
+from polyfold.cli import Terminal
 from polyfold.cli._column_kinds import TEXT, Plan
 from polyfold.cli._estimators import FitOptions, fit_model, plan_heading, planned, use_of_numbers
 from polyfold.cli._inputs import (
@@ -24,31 +24,22 @@ from polyfold.cli._inputs import (
     column_names,
     open_data,
     open_features,
-    parse_size,
-)
-from polyfold.cli._outputs import (
-    PLOTS,
-    check_model_path,
-    check_output,
-    check_path,
-    draw,
-    is_report,
-    write_arrays,
-    write_graph,
-    writer,
-)
-from polyfold.cli._preparation import (
-    as_fitted,
-    for_model,
-    last_step,
-    model_blocks,
     read_ids,
     read_target,
-    target_for,
 )
-from polyfold.cli._results import evaluate, search_cluster, search_here, summary
-from polyfold.cli._terminal import Terminal
-from polyfold.cli._workers import connected, map_parts
+from polyfold.cli._outputs import PLOTS, check_model_path, check_output, check_path, draw, is_report, writer
+from polyfold.cli._preparation import (
+    all_rows,
+    as_fitted,
+    connected,
+    for_model,
+    last_step,
+    map_parts,
+    model_blocks,
+    open_for_model,
+)
+from polyfold.cli._readers import parse_size
+from polyfold.cli._results import summary
 
 # Levels with more clusters get no names.
 NAMED = 50
@@ -139,19 +130,6 @@ def _column_names(fitted: Any, reconstruct: bool) -> list[str]:
         return [str(name) for name in fitted.get_feature_names_out()]
     names = getattr(fitted, "feature_names_in_", None)
     return [f"x{number}" for number in range(fitted.n_features_in_)] if names is None else [str(name) for name in names]
-
-
-def open_for_model(path: str, selection: Selection, fitted: Any) -> ArrayData | TableData:
-    """Open rows for a fitted model; a model fitted to names finds its columns itself."""
-    if getattr(fitted, "feature_names_in_", None) is not None and not selection.columns:
-        return open_data(path, selection)
-    return open_features(path, selection)
-
-
-def all_rows(data: ArrayData | TableData, fitted: Any) -> Any:
-    """Return all rows of a file as a fitted model takes them."""
-    (rows,) = model_blocks(data, fitted)
-    return rows
 
 
 def cluster_file(
@@ -270,58 +248,6 @@ def map_file(
     if model_path:
         polyfold.save(fitted, model_path)
     return {"output": output, "rows": len(Z)}
-
-
-def search_file(
-    model: str,
-    data: str,
-    output: str,
-    selection: Selection,
-    queries: str | None,
-    neighbors: int,
-    modules: int | None,
-    expand: int | None,
-    graph: bool,
-    cluster: str | None,
-    deadline: float | None,
-    terminal: Terminal,
-) -> dict[str, Any]:
-    """Find the nearest rows of a file in a representation."""
-    inputs = [data, model, queries, selection.target_file]
-    path = check_output("--output", output, inputs, (".npz",) if graph else SUFFIXES)
-    if cluster is None and deadline is not None:
-        raise ValueError("--deadline needs --cluster; a search in this process always uses all rows.")
-    fitted = polyfold.load(model)
-    opened = open_for_model(data, selection, fitted)
-    asked = None if queries is None else all_rows(open_for_model(queries, selection, fitted), fitted)
-    effort = {"modules": modules, "expand": expand}
-    with connected(cluster) as client:
-        if client is None:
-            figures, found = {}, search_here(fitted, all_rows(opened, fitted), asked, neighbors, terminal, **effort)
-        else:
-            coverage, found = search_cluster(fitted, for_model(opened, fitted), asked, neighbors, deadline, **effort)
-            figures = {"coverage": coverage}
-    distances, indices = found
-    if graph:
-        found = indices >= 0  # with a deadline, some rows may not have been searched
-        pointers = np.append(0, np.cumsum(found.sum(axis=1)))
-        shape = len(indices), opened.n_rows
-        write_graph(path, sp.csr_matrix((distances[found], indices[found], pointers), shape=shape))
-    elif path.suffix.lower() == ".npz":
-        write_arrays(path, indices=indices, distances=distances)
-    else:
-        with writer(path, [f"neighbor{number}" for number in range(indices.shape[1])], len(indices)) as append:
-            append(indices)
-    return {"output": output, "rows": len(indices), "neighbors": indices.shape[1], **figures}
-
-
-def evaluate_file(model: str, data: str, selection: Selection, seed: int | None, terminal: Terminal) -> dict[str, Any]:
-    """Return figures about the quality of a model on a file."""
-    fitted = polyfold.load(model)
-    opened = open_for_model(data, selection, fitted)
-    rows, y = all_rows(opened, fitted), target_for(opened, selection, last_step(fitted))
-    with terminal.working("evaluating"):
-        return {"model": type(last_step(fitted)).__name__, **evaluate(fitted, rows, y, seed or 0)}
 
 
 def explain_file(

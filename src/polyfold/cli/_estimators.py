@@ -20,19 +20,26 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 import polyfold
+from polyfold.cli import Terminal
 from polyfold.cli._column_kinds import CODE, NUMBER, USES
-from polyfold.cli._inputs import ArrayData, Selection, TableData, block_rows, column_names, open_features
+from polyfold.cli._inputs import (
+    ArrayData,
+    Selection,
+    TableData,
+    block_rows,
+    column_names,
+    find_target,
+    open_features,
+    read_target,
+)
 from polyfold.cli._preparation import (
     UNIT_ROWS,
     PreparedBlocks,
-    find_target,
     has_unit_rows,
+    lazy_rows,
     preparation,
     prepared,
-    read_target,
 )
-from polyfold.cli._terminal import Terminal
-from polyfold.cli._workers import lazy_rows
 from polyfold.sources import as_source, budget
 
 # Modules and dimensions of the default model for data with enough columns.

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from polyfold.cli import Stopped
-from polyfold.cli._terminal import Terminal, notes, sentence
+from polyfold.cli import Stopped, Terminal, notes, sentence
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -135,10 +134,10 @@ def _seed(options: dict[str, Any]) -> int | None:
     return None if seed == -1 else seed
 
 
-def _run(name: str, as_json: bool, always: bool = False, **options: Any) -> None:
-    """Run a function of `_commands` and print its figures and the seconds it took."""
+def _run(name: str, as_json: bool, always: bool = False, module: str = "_commands", **options: Any) -> None:
+    """Run the function of a command and print its figures and the seconds it took."""
     terminal, start = Terminal(as_json), time.perf_counter()
-    figures = getattr(import_module("polyfold.cli._commands"), name)(terminal=terminal, **options)
+    figures = getattr(import_module(f"polyfold.cli.{module}"), name)(terminal=terminal, **options)
     if figures:
         terminal.result({**figures, "seconds": round(time.perf_counter() - start, 2)}, always=always)
 
@@ -206,7 +205,7 @@ def search(as_json: bool, **options: Any) -> None:
     polyfold search digits.polyfold digits.npz --graph -o graph.npz
     polyfold search huge.polyfold huge.zarr --queries new.npy --cluster tcp://scheduler:8786 --deadline 5 -o found.npz
     """
-    _run("search_file", as_json, selection=_selection(options), **options)
+    _run("search_file", as_json, module="_results", selection=_selection(options), **options)
 
 
 @commands.command()
@@ -286,7 +285,8 @@ def evaluate(as_json: bool, **options: Any) -> None:
     \b
     polyfold evaluate digits.polyfold digits.npz --target y
     """
-    _run("evaluate_file", as_json, always=True, selection=_selection(options), seed=_seed(options), **options)
+    selected = {"selection": _selection(options), "seed": _seed(options)}
+    _run("evaluate_file", as_json, always=True, module="_results", **selected, **options)
 
 
 @commands.command()

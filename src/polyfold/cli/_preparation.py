@@ -1,16 +1,18 @@
-"""Prepare rows and targets for a model: impute, scale and encode, in a step that is stored with the model."""
+"""Rows as a model takes them: imputed, scaled and encoded by a step that is stored with it, here or on Dask workers."""
 
-import os
 import warnings
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -18,20 +20,25 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from polyfold._validation import import_extra
 from polyfold.cli._column_kinds import CATEGORIES, DATE, MAX_CATEGORIES, NUMBER, PARTS_OF_DATES, TEXT_COMPONENTS, Plan
 from polyfold.cli._inputs import (
-    SUFFIXES,
+    BLOCK_BYTES,
     ArrayData,
     Selection,
     TableData,
     block_rows,
-    column_names,
-    load_arrays,
-    nearest,
     open_data,
+    open_features,
     shortened,
 )
+from polyfold.cli._readers import Csv, Parquet
+from polyfold.sources import answering, as_source
 
+# Seconds in which a scheduler must answer and have a worker.
+PATIENCE = 10
+# Results that may wait for an earlier one, per thread of the workers.
+AHEAD = 2
 # Words of free text that are counted, the most frequent ones.
 MAX_WORDS = 10_000
 UNIT_ROWS = "used as they are: all rows have unit length"
@@ -104,8 +111,9 @@ class PreparedBlocks:
         first = next(data.blocks(self._size))
         steps = preparation(first, choice, data.plan if isinstance(data, TableData) else None)
         self.steps = steps if steps is None else steps.fit(first)
-        made = isinstance(first, pd.DataFrame) and self.steps is not None
-        self.names = tuple(self.steps.get_feature_names_out()) if made else data.names
+        self.names = data.names
+        if self.steps is not None and isinstance(first, pd.DataFrame):
+            self.names = tuple(self.steps.get_feature_names_out())
         self.new = NewCategories(self.steps, data.path)
 
     def __iter__(self) -> Iterator[Any]:
@@ -226,92 +234,113 @@ def before_last(model: Any, rows: Any) -> Any:
     return model[:-1].transform(rows) if isinstance(model, Pipeline) and len(model.steps) > 1 else rows
 
 
-def read_target(data: ArrayData | TableData, selection: Selection, kind: str = "either") -> np.ndarray | None:
-    """Return the targets, or None without --target.
-
-    Text tables give "labels" exactly as they are written, "numbers", or "either": numbers if that keeps labels apart.
-    """
-    if selection.target is None:
-        return None
-    column = pd.Series(find_target(data, selection), name=selection.target)
-    if column.isna().any():
-        raise ValueError(f"--target must have a value in every row, got {int(column.isna().sum())} missing values.")
-    if len(column) != data.n_rows:
-        raise ValueError(f"--target must have one value per row, {data.n_rows}, got {len(column)}.")
-    if column.dtype.kind in "fiub":
-        return column.to_numpy()
-    text, numbers = column.astype(str), pd.to_numeric(column, errors="coerce")
-    if kind == "numbers" and numbers.isna().any():
-        raise ValueError(f"--target must hold numbers, got {text[numbers.isna()].iloc[0]!r}.")
-    is_lossless = numbers.notna().all() and numbers.nunique() == text.nunique()
-    return numbers.to_numpy() if kind == "numbers" or (kind == "either" and is_lossless) else text.to_numpy(object)
-
-
-def find_target(data: ArrayData | TableData, selection: Selection) -> Any:
-    """Return the values of --target: a column, an array of the .npz file, or a file of its own."""
-    target = str(selection.target)
-    if isinstance(data, TableData) and target in data.reader.names:
-        return data.reader.labels(target)
-    if isinstance(data, ArrayData) and target in data.labels:
-        return data.labels[target]
-    if selection.target_file is None:
-        names = data.reader.names if isinstance(data, TableData) else tuple(data.labels)
+@contextmanager
+def connected(address: str | None) -> Iterator[Any]:
+    """Give a client of the Dask scheduler at an address, which Dask uses meanwhile; None without an address."""
+    if address is None:
+        yield None
+        return
+    distributed = import_extra("distributed", "dask")
+    if ":" not in address:
         raise ValueError(
-            f"--target must be a column of {data.path}, or a file that ends in {', '.join(SUFFIXES)}, got {target!r}; "
-            f"{nearest(target, names)}."
+            f"--cluster must be the address of a Dask scheduler, such as tcp://127.0.0.1:8786, got {address!r}; the "
+            "number of clusters is -n/--clusters."
         )
-    return _read_target_file(target, selection)
+    try:
+        # Not as the default client: a client that fails would remain the default.
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        raise ValueError(
+            f"--cluster must be the address of a running Dask scheduler, such as tcp://127.0.0.1:8786; {address!r} did "
+            f"not answer within {PATIENCE} s ({error or type(error).__name__})."
+        ) from error
+    with client, client.as_current(), answering(client), warnings.catch_warnings():
+        # The model has to be sent with the work.
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise ValueError(
+                f"the Dask scheduler at {address} has no workers; start one with: dask worker {address}"
+            ) from error
+        yield client
 
 
-def _read_target_file(path: str, selection: Selection) -> Any:
-    if path.lower().endswith(".npy") and os.path.exists(path):
-        values = load_arrays(Path(path))
-    else:
-        data = open_data(path, replace(selection, array=None))
-        if isinstance(data, TableData) and len(data.names) == 1:
-            return data.reader.labels(data.names[0])
-        values = data.whole() if isinstance(data, ArrayData) else np.empty((data.n_rows, data.n_columns))
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise ValueError(f"{path} must hold one target per row, got shape {values.shape}.")
-    return values
+def lazy_rows(function: Callable[[Any], Any], data: ArrayData | TableData) -> Any:
+    """Return a function of the rows of a file as a source of Dask."""
+    array, delayed = import_extra("dask.array", "dask"), import_extra("dask", "dask").delayed
+    parts, lengths = _parts(data)
+    shared, example = delayed(function, traverse=False), function(next(data.blocks(1)))
+    arrays = [
+        array.from_delayed(delayed(_apply)(shared, part), shape=(length, example.shape[1]), dtype=example.dtype)
+        for part, length in zip(parts, lengths, strict=True)
+    ]
+    rows = array.concatenate(arrays, allow_unknown_chunksizes=True)
+    if np.isnan(rows.shape[0]):
+        rows = rows.compute_chunk_sizes()
+        rows = array.concatenate([rows.blocks[number] for number, length in enumerate(rows.chunks[0]) if length])
+    return as_source(rows)
 
 
-def target_for(data: ArrayData | TableData, selection: Selection, estimator: Any) -> np.ndarray | None:
-    """Return the targets with the type of a fitted classifier's classes; warn of classes it does not have."""
-    if not is_classifier(estimator):
-        return read_target(data, selection, "numbers" if is_regressor(estimator) else "either")
-    y = read_target(data, selection, "labels")
-    if y is None:
-        return None
-    classes = np.asarray(estimator.classes_)
-    if classes.dtype.kind in "OUS":
-        y = y.astype(str).astype(object)
-    elif y.dtype == object:
-        y = pd.to_numeric(pd.Series(y), errors="coerce").to_numpy()
-    new = pd.Series(y)[~pd.Series(y).isin(classes.tolist())]
-    if new.size:
-        warnings.warn(
-            f"--target has classes that the model has not seen: {new.size} rows, such as {new.iloc[0]!r}; they count "
-            "as errors.",
-            stacklevel=2,
-        )
-    return y
+def map_parts(client: Any, function: Callable[[Any], Any], data: ArrayData | TableData) -> Iterator[Any]:
+    """Yield a function of every part of a file, in order, computed by the workers."""
+    delayed = import_extra("dask", "dask").delayed
+    shared = delayed(function, traverse=False)
+    tasks = (client.compute(delayed(_apply)(shared, part)) for part in _parts(data)[0])
+    waiting = deque(islice(tasks, AHEAD * max(1, sum(client.nthreads().values()))))
+    while waiting:
+        yield waiting.popleft().result()
+        waiting.extend(islice(tasks, 1))
 
 
-def read_ids(data: ArrayData | TableData, selection: Selection) -> tuple[str, Any]:
-    """Return the name and the values that identify rows: --id, the index of the file, file names, or row numbers."""
-    name = selection.id
+def _parts(data: ArrayData | TableData) -> tuple[list[Any], list[float]]:
+    """Return the parts of a file, delayed, and their lengths; NaN if unknown."""
+    delayed = import_extra("dask", "dask").delayed
+    path = str(data.path.resolve())
     if isinstance(data, TableData):
-        if name is not None:
-            column_names("--id", [name], data.reader.names, data.path)
-            return name, data.reader.labels(name)
-        if data.reader.index is not None:
-            return "index", data.reader.labels(data.reader.index)
-    else:
-        name = name or ("file" if data.image_shape else None)
-        if name is not None:
-            column_names("--id", [name], tuple(data.labels), data.path)
-            return name, data.labels[name]
-    return "row", np.arange(data.n_rows)
+        how = delayed((data.names, data.plan), traverse=False)
+        if isinstance(data.reader, Csv):
+            parts = [delayed(_planned_part)(frame, how) for frame in data.reader.delayed()]
+            return parts, [float("nan")] * len(parts)
+        groups = range(len(data.reader.lengths))
+        return [delayed(_read_group)(path, number, how) for number in groups], list(data.reader.lengths)
+    if data.path.suffix.lower() in (".npy", ".zarr"):
+        chunk = (getattr(data.values, "chunks", None) or (1,))[0]
+        step = max(1, BLOCK_BYTES // (8 * data.values.shape[1] * chunk)) * chunk
+        starts = range(0, data.n_rows, step)
+        parts = [delayed(_read_rows)(path, data.columns, start, start + step) for start in starts]
+        return parts, [min(step, data.n_rows - start) for start in starts]
+    # Archives and images are read here and sent.
+    blocks = list(data.blocks(block_rows(data)))
+    return [delayed(block, traverse=False) for block in blocks], [block.shape[0] for block in blocks]
+
+
+def _planned_part(frame: Any, how: tuple[tuple[str, ...], Plan | None]) -> Any:
+    names, plan = how
+    return frame[list(names)] if plan is None else plan.apply(frame)
+
+
+def _read_group(path: str, number: int, how: tuple[Any, ...]) -> Any:
+    return _planned_part(Parquet(Path(path)).read_group(number), how)
+
+
+def _read_rows(path: str, columns: tuple[int, ...] | None, start: int, stop: int) -> Any:
+    data: Any = open_data(path, Selection())
+    return replace(data, columns=columns).pick(np.asarray(data.values[start:stop]))
+
+
+def _apply(function: Callable[[Any], Any], part: Any) -> Any:
+    return function(part)
+
+
+def open_for_model(path: str, selection: Selection, fitted: Any) -> ArrayData | TableData:
+    """Open rows for a fitted model; a model fitted to names finds its columns itself."""
+    if getattr(fitted, "feature_names_in_", None) is not None and not selection.columns:
+        return open_data(path, selection)
+    return open_features(path, selection)
+
+
+def all_rows(data: ArrayData | TableData, fitted: Any) -> Any:
+    """Return all rows of a file as a fitted model takes them."""
+    (rows,) = model_blocks(data, fitted)
+    return rows

@@ -1,4 +1,4 @@
-"""Read CSV and parquet tables: separator, header, numbers with symbols, columns in blocks of rows."""
+"""Read CSV and parquet tables and folders of images, in blocks of rows."""
 
 import csv
 import re
@@ -14,6 +14,7 @@ import pandas as pd
 
 from polyfold._validation import import_extra
 from polyfold.cli._column_kinds import PARTS, Form, FormFinder, is_number
+from polyfold.sources import Source
 
 SEPARATORS = ",;\t|"
 # Records that show the separator and whether there is a header, and rows read at a time to find out what columns hold.
@@ -253,3 +254,59 @@ def _symbols(values: list[str]) -> set[str]:
 
 def _steps(values: list[str]) -> np.ndarray:
     return np.diff(pd.to_numeric(pd.Series(values, dtype=object), errors="coerce"))
+
+
+IMAGES = (".png", ".jpg", ".jpeg")
+
+
+class ImageSource(Source):
+    """Images of a folder as rows of pixels."""
+
+    stored = np.dtype(np.uint8)
+
+    def __init__(self, files: list[Path], size: tuple[int, int] | None, color: bool):
+        self._files, self._size, self._color = files, size, color
+        self.image_shape = read_image(files[0], size, color).shape
+        self.n_features, self.dtype = int(np.prod(self.image_shape)), np.dtype(np.float64)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of images."""
+        return len(self._files)
+
+    def read(self, rows: int) -> Iterator[np.ndarray]:
+        """Yield the pixels of several images."""
+        for start in range(0, self.n_rows, rows):
+            yield np.array([self._pixels(file) for file in self._files[start : start + rows]], dtype=self.dtype)
+
+    def _pixels(self, file: Path) -> np.ndarray:
+        image = read_image(file, self._size, self._color)
+        if image.shape != self.image_shape:
+            raise ValueError(
+                f"{file} has the size {_size_text(image.shape)}, {self._files[0].name} has "
+                f"{_size_text(self.image_shape)}; pass --size, for example --size 32x32."
+            )
+        return image.ravel()
+
+
+def read_image(file: Path, size: tuple[int, int] | None, color: bool) -> np.ndarray:
+    """Return an image as bytes, (height, width) or (height, width, 3)."""
+    pillow = import_extra("PIL.Image", "cli")
+    try:
+        with pillow.open(file) as image:
+            image = image.convert("RGB" if color else "L")
+            return np.asarray(image if size is None else image.resize(size))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ValueError(f"{file} cannot be read as an image: {error}") from error
+
+
+def parse_size(size: str) -> tuple[int, int]:
+    """Return width and height of text such as 32x32."""
+    width, _, height = size.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+        raise ValueError(f"--size must be width and height such as 32x32, got {size!r}.")
+    return int(width), int(height)
+
+
+def _size_text(shape: tuple[int, ...]) -> str:
+    return f"{shape[1]}x{shape[0]}"
