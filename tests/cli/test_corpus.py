@@ -130,6 +130,8 @@ READ = [
     ("many categories", "a,b,x\n" + "".join(f"{i % 3},town {i % 60},{i * i % 7}\n" for i in range(240)), "",
      {"a": NUMBER, "b": MANY, "x": NUMBER}, {"b": {"distinct": 60}}),
     ("numbers as categories", table(k=cycle(1, 2, 3)), "--categorical k", {**XY, "k": CATEGORY}, {}),
+    ("categories only", "a,b\n" + "".join(f"{'uv'[i % 2]},{'xyz'[i % 3]}\n" for i in range(N)), "",
+     {"a": CATEGORY, "b": CATEGORY}, {}),
     ("a target is not a column", table(label=cycle("NA", "007")), "--target label", XY, {}),
     ("a column left out", table(c=cycle("a", "b")), "--drop c", XY, {}),
 ]  # fmt: skip

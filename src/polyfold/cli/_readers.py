@@ -150,7 +150,7 @@ class Csv:
     def forms(self, columns: Sequence[str]) -> tuple[dict[str, Form | None], dict[str, str]]:
         """Return how each column writes its numbers, None for text; and a value of text that looks like numbers."""
         text: set[str] = set()
-        for chunk in self.read(columns, SURVEY):
+        for chunk in self.read(columns, SURVEY) if columns else ():
             text |= {name for name in columns if not is_number(chunk[name])}
         finders = {name: FormFinder(is_comma_separated=self.separator == ",") for name in columns if name in text}
         for chunk in self.read(list(finders), SURVEY, text=finders) if finders else ():
