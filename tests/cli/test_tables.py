@@ -408,6 +408,6 @@ def test_clusters_carry_row_numbers_or_an_id(call):
     assert list(named["cluster"]) == list(groups["cluster"])
     call("cluster t.csv --with g.polyfold --id name -o i.parquet")
     assert list(pd.read_parquet("i.parquet").columns) == ["name", "cluster"]
-    pd.read_csv("t.csv", dtype=str, index_col="name").rename_axis(None).to_csv("t.csv")
+    pd.read_csv("t.csv", dtype=str).set_index("name").rename_axis(None).to_csv("t.csv")
     call(f"cluster t.csv {quick} -o g.csv")
     assert list(pd.read_csv("g.csv", dtype=str)["index"]) == [f"00{number}" for number in range(20)]

@@ -231,9 +231,11 @@ def make_plan(
     ]
     plan = Plan(tuple(columns), len(sample), forms)
     made = [f"{name} {part}" for name in plan.names(DATE) for part in PARTS_OF_DATES]
+    made += [str(plan.text_name)] if len(plan.names(TEXT)) > 1 else []
     if taken := set(made) & {column.name for column in plan.used}:
         raise ValueError(
-            f"columns are made of dates, and {min(taken)!r} is one of them; rename it, or --drop the date."
+            f"a column made of dates or texts would be called {min(taken)!r}, as another one is; rename that, or leave "
+            "it out with --drop."
         )
     return plan
 

@@ -153,10 +153,11 @@ def cluster_file(
         option = "--id" if selection.id else "--names"
         raise ValueError(f"{option} needs an output that ends in .csv or .parquet, got {output!r}.")
     model_path = check_model_path("--save", save, inputs) if save else None
-    ids = read_ids(open_data(data, selection), selection) if is_table else None
-    n_clusters, n_rows = options.parameters.get("n_clusters"), open_data(data, selection).n_rows
-    if isinstance(n_clusters, int) and n_clusters > n_rows:
-        raise ValueError(f"-n/--clusters must be at most {n_rows}, the number of rows, got {n_clusters}.")
+    opened = open_data(data, selection)
+    ids = read_ids(opened, selection) if is_table else None
+    n_clusters = options.parameters.get("n_clusters")
+    if isinstance(n_clusters, int) and n_clusters > opened.n_rows:
+        raise ValueError(f"-n/--clusters must be at most {opened.n_rows}, the number of rows, got {n_clusters}.")
     with connected(address) as client:
         if model is None:
             by_kernel = "kernel" in options.parameters or options.model == "KernelClustering"
