@@ -148,7 +148,7 @@ REFUSED = [
     ("lines of spaces", "a\n1\n  \n2\n", "t.csv has 1 lines with spaces only"),
     ("fields separated by spaces", table(" "), "t.csv separates its fields by spaces"),
     ("nothing but identifiers", "who\n" + "".join(f"C{i}\n" for i in range(N)), "t.csv has only identifiers"),
-    ("the name of a part of a date is taken", table(d=days("%Y-%m-%d"), **{"d year": X[:, 0]}), "would be called 'd year'"),
+    ("the name of a part of a date is taken", table(d=days("%Y-%m-%d"), **{"d year": X[:, 0]}), "called 'd year'"),
     ("the name of joint text is taken", table(a=TEXTS, b=TEXTS, **{"a + b": X[:, 2]}), "would be called 'a + b'"),
 ]  # fmt: skip
 
