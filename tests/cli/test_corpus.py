@@ -149,6 +149,8 @@ REFUSED = [
     ("fields separated by spaces", table(" "), "t.csv separates its fields by spaces"),
     ("nothing but identifiers", "who\n" + "".join(f"C{i}\n" for i in range(N)), "t.csv has only identifiers"),
     ("the name of a part of a date is taken", table(d=days("%Y-%m-%d"), **{"d year": X[:, 0]}), "called 'd year'"),
+    ("infinite numbers", table(p=cycle("1", "inf")), "column 'p' must hold numbers up to 1e+100"),
+    ("numbers without a finite square", table(p=cycle("1", "1e300")), "column 'p' must hold numbers up to 1e+100"),
     ("the name of joint text is taken", table(a=TEXTS, b=TEXTS, **{"a + b": X[:, 2]}), "would be called 'a + b'"),
 ]  # fmt: skip
 
@@ -186,6 +188,13 @@ def test_a_table_is_understood_and_stored_as_printed(call, content, options, kin
 def test_a_table_that_cannot_be_read_is_refused_with_its_reason(refused, content, message):
     write(content)
     refused("fit t.csv --plan", message)
+
+
+def test_old_dates_have_days(call):
+    pytest.importorskip("pandas", minversion="3")  # earlier versions have nanoseconds only, from 1677 on
+    write(table(d=days("%Y-%m-%d", start="1500-01-01")))
+    assert call("fit t.csv --plan --json")["columns"][2]["kind"] == DATE
+    call("fit t.csv --model KernelEmbedding --set n_components=1 -o m.polyfold")
 
 
 def test_the_plan_is_a_table_for_people(call):

@@ -36,6 +36,8 @@ USES = {
     IDENTIFIER: "left out",
     CONSTANT: "left out",
 }
+# Squares of larger numbers may overflow in sums over rows.
+LARGEST = 1e100
 # Parts of a date, each a column.
 PARTS_OF_DATES = ("year", "month", "weekday", "days")
 DAYS = (
@@ -328,7 +330,9 @@ def _parts_of_dates(values: pd.Series, column: Column) -> dict[str, np.ndarray]:
             f"column {column.name!r} must hold dates such as {column.example!r}, got {other.iloc[0]!r}; if these are "
             f"categories, fit with --categorical {column.name}."
         )
-    days = (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    # In seconds, because nanoseconds begin in the year 1677.
+    seconds = dates.dt.tz_localize(None).to_numpy().astype("datetime64[s]")
+    days = pd.Series(np.where(np.isnat(seconds), np.nan, seconds.astype(np.float64) / 86_400))
     parts = (dates.dt.year, dates.dt.month, dates.dt.day_of_week, days)
     return {
         f"{column.name} {part}": found.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -348,7 +352,13 @@ def _numbers(column: pd.Series, form: Form | None) -> np.ndarray:
             f"column {column.name!r} must hold numbers, as in the rows the model was fitted to, got {other.iloc[0]!r}; "
             f"if these are categories, fit with --categorical {column.name}."
         )
-    return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    if (large := values[np.abs(values) > LARGEST]).size:
+        raise ValueError(
+            f"column {column.name!r} must hold numbers up to {LARGEST:g}, got {large[0]:g}; "
+            "correct the values, or leave the column out with --drop."
+        )
+    return values
 
 
 def categories(values: Any) -> np.ndarray:
