@@ -9,8 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 # Being rewritten at the moment.
-PENDING = ("command-line", "explain", "explorer", "nonredundant")
-PENDING_SOURCES = ("bootstrap", "cli", "clustering", "explaining", "report", "_nonredundant.py")
+PENDING = ("explain", "explorer", "nonredundant")
+PENDING_SOURCES = ("clustering", "explaining", "report", "_nonredundant.py")
 TOP_PAGES = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "ARCHITECTURE", "SECURITY")]
 PAGES = [page for page in [*TOP_PAGES, *sorted((ROOT / "docs").rglob("*.md"))] if page.stem not in PENDING]
 SOURCES = [p for p in sorted((ROOT / "src").rglob("*.py")) if not {*p.parts}.intersection(PENDING_SOURCES)]

@@ -187,7 +187,7 @@ class CandidateSearch:
 
     @cached_property
     def _centers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of every training row, where its entries start, (n + 1,), and its clusterings and indices there, (m, 2)."""
+        """Return the start of the entries of each training row, (n + 1,), and its clusterings and indices, (m, 2)."""
         first, inverse = self.find.duplicates
         n, owners, entries = len(self.X), [], []
         for v, spec in enumerate(self.specs):

@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 from polyfold._files import replacing
 from polyfold._validation import import_extra
-from polyfold.cli._inputs import IMAGES, SUFFIXES, parse_size
+from polyfold.cli._inputs import SUFFIXES
+from polyfold.cli._readers import IMAGES, parse_size
 
 PLOTS = (".png", ".svg", ".pdf")
 # What a kind of file needs beyond the library, and the extra that has it.
@@ -102,7 +103,7 @@ def is_report(path: Path) -> bool:
 
 @contextmanager
 def writer(path: Path, names: list[str], n_rows: int, *, size: str | None = None) -> Iterator[Callable[[Any], None]]:
-    """Give a function that appends rows to a file of the kind its name says; without an ending it writes images."""
+    """Give a function that appends rows to a file of the kind of its ending; without an ending it writes images."""
     makers = {".npy": _npy, ".npz": _npz, ".csv": _csv, ".parquet": _parquet, ".zarr": _zarr}
     with replacing(path) as temporary:
         if path.suffix == "":
