@@ -78,8 +78,8 @@ def summary(figures: dict[str, Any]) -> str:
     tables = []
     for title, is_told in (("Number of clusters given", True), ("Number of clusters unknown, default labels", False)):
         chosen = [m for m in methods if METHODS[m].is_told is is_told]
-        tables.append(f"{title}, mean NMI in %:\n\n{_means(runs, groups, chosen, label_score(NMI))}")
-    cost = _means(runs, groups, methods, lambda run: run["cpu"], np.median)
+        tables.append(f"{title}, mean NMI in %:\n\n{_means(runs, groups, chosen, label_score(NMI), missing=1)}")
+    cost = _means(runs, groups, methods, lambda run: run["cpu"], np.median, missing=1)
     return "\n\n".join([*tables, f"Median CPU seconds of a fit:\n\n{cost}"])
 
 
@@ -122,16 +122,25 @@ def _methods(runs: Runs) -> list[str]:
 
 
 def _means(
-    runs: Runs, groups: dict[str, list[str]], methods: list[str], read: Callable[[Run], float], middle: Any = np.mean
+    runs: Runs,
+    groups: dict[str, list[str]],
+    methods: list[str],
+    read: Callable[[Run], float],
+    middle: Any = np.mean,
+    missing: float = np.inf,
 ) -> str:
-    """One line per method; a number in brackets is the number of sets it ran on if it is not all of them."""
+    """One line per method; a number in brackets is the number of sets it ran on if it is not all of them.
+
+    A method that misses more than `missing` sets of a group has a dash, because its mean cannot be compared.
+    """
     rows = []
     for label in methods:
         row = [label]
         for names in groups.values():
             known = [v for n in names if (v := mean(runs, n, label, read)) is not None]
             fewer = f" ({len(known)})" if len(known) < len(names) else ""
-            row.append(f"{middle(known):.1f}{fewer}" if known else "–")
+            shown = known and len(names) - len(known) <= missing
+            row.append(f"{middle(known):.1f}{fewer}" if shown else "–")
         rows.append(row)
     return table(["", *(f"{group} ({len(names)})" for group, names in groups.items())], rows)
 

@@ -27,7 +27,7 @@ therefore shows held-out sets first.
 
 | section | used for choices | held out |
 | --- | --- | --- |
-| axes | the shapes of `_held_out.py`; the first 14 unseen shapes changed one constant | six shapes written after that |
+| axes | 12 shapes for the rules, 14 more for one constant | six shapes written after that |
 | clusters | other labelled sets; Banking77 for one constant | USPS, Isolet, Fourier, ORL faces, segment, Reuters |
 | maps | 13 sets, with Isolet and wine | USPS, Fourier, ORL faces, segment, Reuters, iris, breast cancer |
 | few coordinates | digits and MNIST | USPS |
@@ -51,7 +51,7 @@ CLUSTERS = """## Clusters
 
 At most 5,000 rows of each labelled set, and all rows of four sets of sentence embeddings. UMAP has 5 components. Leiden
 runs on UMAP's neighbour graph at resolution 1. HDBSCAN has clusters of at least 10 rows. A number in brackets is the
-number of sets on which a method ran, if it is not all of them.{older}
+number of sets on which a method ran, if one is missing. A dash means that more are missing.{older}
 
 {summary}
 
