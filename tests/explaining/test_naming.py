@@ -21,6 +21,11 @@ def test_names_are_short_and_grow_only_where_they_must():
     assert names == {"0": "a, b, c", "1": "a, b, d", "2": "e, f"}
 
 
+def test_the_order_of_phrases_makes_no_different_name():
+    names = unique_names({"0": ["a", "b", "c"], "1": ["b", "a", "d"]}, 2, "nothing")
+    assert names == {"0": "a, b, c", "1": "b, a, d"}
+
+
 def test_the_same_rows_have_the_same_name():
     names = unique_names({"0": ["a"], "1": ["a"], "2": ["a"]}, 2, "nothing", same={"1": "0"})
     assert names["0"] == names["1"] == "a (0)"

@@ -61,16 +61,16 @@ def unique_names(
         return ", ".join(own[key][: size[key]]) if size[key] else nothing
 
     while True:
-        groups: dict[str, list[str]] = {}
-        for key in own:
-            groups.setdefault(name(key), []).append(key)
+        groups: dict[frozenset[str], list[str]] = {}
+        for key in own:  # "a, b" and "b, a" are the same name
+            groups.setdefault(frozenset(own[key][: size[key]]), []).append(key)
         longer = [key for keys in groups.values() if len(keys) > 1 for key in keys if size[key] < len(own[key])]
         if not longer:
             break
         for key in longer:
             size[key] += 1
-    shared = {text for text, keys in groups.items() if len(keys) > 1 or not text or text == nothing}
-    names = {key: f"{name(key)} ({key})" if name(key) in shared else name(key) for key in own}
+    shared = {key for parts, keys in groups.items() if len(keys) > 1 or not parts for key in keys}
+    names = {key: f"{name(key)} ({key})" if key in shared else name(key) for key in own}
     return {key: names[same.get(key, key)] for key in phrases}
 
 
