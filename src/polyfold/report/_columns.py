@@ -139,5 +139,9 @@ def _text(label: Any) -> str:
     if label is None:
         return MISSING
     short = isinstance(label, float) and label.is_integer() and abs(label) < 1e15
-    text = str(int(label)) if short else str(label)
-    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
+    return shortened(str(int(label)) if short else str(label))
+
+
+def shortened(text: str, letters: int = MOST_LETTERS) -> str:
+    """Return a text of at most so many letters."""
+    return text if len(text) <= letters else text[: letters - 1] + "…"

@@ -21,7 +21,9 @@ from polyfold._files import write_file
 from polyfold._threads import using_threads
 from polyfold._typing import RandomState, Table
 from polyfold._validation import check_count
-from polyfold.report._columns import Columns, apart, as_column, encode, named_columns
+from polyfold.report._annotations import describe_axes, name_clusters, name_view, named_strips
+from polyfold.report._columns import Columns, apart, as_column, encode, named_columns, shortened
+from polyfold.report._explanations import Explained
 from polyfold.report._images import as_images, sheet
 from polyfold.report._scores import Scorer, true_rows
 from polyfold.report._steps import SliderStep, path_of, quantised, slider_grid, steps_of, thinned, with_neighbors
@@ -30,6 +32,7 @@ from polyfold.report._views import Model, View, _as_rows, plane_of, unwrap
 # A page stays below 5 MB: what the frame and the drawing library leave of it.
 _PAGE_BYTES = 4_600_000
 _NEIGHBORS, _VIEWS = 6, 6
+_TEXT = 300  # letters of a text that are stored
 SCRIPTS = ("regl-scatterplot.min.js", "data.js", "panels.js", "details.js", "explorer.js")
 
 
@@ -84,10 +87,13 @@ class Chapter:
         What JSON can hold.
     steps : list
         The stations of the slider.
+    explanation : Explanation, default=None
+        Names of the views.
     """
 
     content: dict[str, Any]
     steps: list[SliderStep]
+    explanation: Explained | None = None
 
 
 def explore(
@@ -97,6 +103,8 @@ def explore(
     y: ArrayLike | None = None,
     images: ArrayLike | None = None,
     columns: Columns | None = None,
+    texts: Sequence[str] | None = None,
+    explanation: Explained | None = None,
     path: str | Path = "report.html",
     title: str | None = None,
     views: Mapping[str, ArrayLike] | None = None,
@@ -123,11 +131,16 @@ def explore(
         Pictures of the points, shown as thumbnails.
     columns : data frame or mapping of str to array-like of shape (n,), default=None
         What to show beside a point; None takes the columns of `X` where it is a data frame.
+    texts : sequence of str, default=None
+        One text for each row. Selections are then described by words and typical texts.
+    explanation : Explanation, default=None
+        From :func:`polyfold.explain` for the same model. Clusters, axes and modules are shown with their names. Pass
+        ``levels=True`` there for the names of the clusters of all levels.
     path : str or Path, default="report.html"
     title : str, default=None
         None is the name of the model's class.
     views : mapping of str to array-like of shape (n, c), default=None
-        Further representations of the same points, to compare with.
+        Further representations of the same points, to compare with. One named "map" comes first.
     diversities : sequence of float, default=None
         Stations of the slider beside the model's own λ. None is a grid that widens towards 0 where the closed form
         gives them in milliseconds, and no slider for iterative solvers, which are run again for every station.
@@ -159,8 +172,8 @@ def explore(
     True
     """
     one = chapter(
-        model, X, y=y, images=images, columns=columns, views=views, diversities=diversities, max_points=max_points,
-        random_state=random_state,
+        model, X, y=y, images=images, columns=columns, texts=texts, explanation=explanation, views=views,
+        diversities=diversities, max_points=max_points, random_state=random_state,
     )  # fmt: skip
     return write_page([one], path, title=title or one.content["name"])
 
@@ -173,12 +186,15 @@ def chapter(
     y: ArrayLike | None = None,
     images: ArrayLike | None = None,
     columns: Columns | None = None,
+    texts: Sequence[str] | None = None,
+    explanation: Explained | None = None,
+    strips: Mapping[str, ArrayLike] | None = None,
     views: Mapping[str, ArrayLike] | None = None,
     diversities: Sequence[float] | None = None,
     max_points: int = 10_000,
     random_state: RandomState = 0,
     name: str | None = None,
-    note: str = "",
+    note: str | None = None,
     table: Sequence[Sequence[str]] = (),
     max_bytes: int = _PAGE_BYTES,
 ) -> Chapter:
@@ -186,12 +202,14 @@ def chapter(
 
     Parameters
     ----------
-    model, X, y, images, columns, views, diversities, max_points, random_state : optional
+    model, X, y, images, columns, texts, explanation, views, diversities, max_points, random_state : optional
         As in :func:`explore`.
+    strips : mapping of str to array-like of shape (steps, height, width), default=None
+        Rows of images to show by name, after those of the axes of the explanation.
     name : str, default=None
         None is the name of the model's class.
-    note : str, default=""
-        What to see, in a sentence.
+    note : str, default=None
+        What was done, in a sentence. None describes the model and the data.
     table : sequence of rows of str, default=()
         A comparison; the first row is its head.
     max_bytes : int, default=4600000
@@ -207,9 +225,11 @@ def chapter(
         raise ValueError(f"X must have at least 3 rows to be explored, got {total}.")
     check_count("max_points", max_points, minimum=3)
     rows = np.sort(rng.permutation(total)[:max_points]) if total > max_points else np.arange(total)
-    points = _Points(X, y, images, columns, views, rows, model)
+    points = _Points(X, y, images, columns, texts, views, rows, model)
     inner, inner_X = unwrap(model, _safe_indexing(X, rows) if len(rows) < total else X)
     content, pictures = points.describe(), len(json.dumps(points.sheets))
+    if explanation is not None:
+        name_clusters(content["columns"], content["levels"], explanation)
     left = max_bytes - pictures - len(json.dumps(content)) // 3
     shown = _VIEWS + len(points.views)
     place, lists = 4 * len(rows) * shown, 8 * len(rows) * shown * _NEIGHBORS // 3
@@ -224,7 +244,8 @@ def chapter(
     ]
     content |= {
         "name": name or type(inner).__name__.replace("ndarray", "coordinates"),
-        "note": note,
+        "note": note or "",
+        "axes": [*describe_axes(explanation), *named_strips(strips)],
         "table": [list(map(str, row)) for row in table],
         "total": total,
         "start": start,
@@ -233,7 +254,7 @@ def chapter(
         "kind": steps[0].views.kind,
         "parameters": _parameters(model),
     }
-    return Chapter(content | points.sheets, steps)
+    return Chapter(content | points.sheets, steps, explanation)
 
 
 def write_page(chapters: Sequence[Chapter], path: str | Path, *, title: str) -> Path:
@@ -250,7 +271,9 @@ def write_page(chapters: Sequence[Chapter], path: str | Path, *, title: str) -> 
     path : Path
     """
     arrays = Arrays()
-    contents = [one.content | {"steps": [_packed(step, arrays) for step in one.steps]} for one in chapters]
+    contents = [
+        one.content | {"steps": [_packed(step, one.explanation, arrays) for step in one.steps]} for one in chapters
+    ]
     path = Path(path)
     write_file(path, document(title, contents, arrays).encode())
     return path
@@ -265,6 +288,7 @@ class _Points:
         y: ArrayLike | None,
         images: ArrayLike | None,
         columns: Columns | None,
+        texts: Sequence[str] | None,
         views: Mapping[str, ArrayLike] | None,
         rows: NDArray,
         model: Model,
@@ -280,6 +304,7 @@ class _Points:
         self.levels = _levels(model, points) if hasattr(model, "level_scores_") else []
         if y is not None:
             self._set_labels(y, total)
+        self.texts = None if texts is None else _short_texts(texts, total, rows)
         self.views = [_extra_view(k, v, total, rows) for k, v in (views or {}).items()]
         self.sheets: dict[str, Any] = {}
         if images is not None:
@@ -295,6 +320,7 @@ class _Points:
             "columns": [encode(name, values) for name, (_, values) in zip(names, self.columns, strict=True)],
             "color": 0 if self.colored else -1,
             "levels": self.levels,
+            "texts": self.texts,
             "rows": self.rows.tolist() if self.rows[-1] >= self.n else None,
         }
 
@@ -348,6 +374,12 @@ def _told_apart(
     return label, [column for column in columns if column[0] != label]
 
 
+def _short_texts(texts: Sequence[str], total: int, rows: NDArray) -> list[str]:
+    if len(texts) != total:
+        raise ValueError(f"texts must have {total} entries, one for each row of X, got {len(texts)}.")
+    return [shortened(str(text), _TEXT) for text in np.asarray(texts, dtype=object)[rows]]
+
+
 def _extra_view(name: str, Z: ArrayLike, total: int, rows: NDArray) -> View:
     Z = _as_rows(Z, total)[rows]
     return View(str(name), Z, Z - Z.mean(axis=0) if Z.shape[1] == 2 else plane_of(Z))
@@ -364,7 +396,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-def _packed(step: SliderStep, arrays: Arrays) -> dict[str, Any]:
+def _packed(step: SliderStep, explanation: Explained | None, arrays: Arrays) -> dict[str, Any]:
     n = len(step.views.whole)
     kind = np.uint16 if n <= 65_536 else np.uint32
     planes = [quantised(view.plane) for view in step.views.views]
@@ -375,7 +407,7 @@ def _packed(step: SliderStep, arrays: Arrays) -> dict[str, Any]:
         "allocation": None if step.allocation is None else [float(f"{v:.4g}") for v in step.allocation],
         "bars": {"title": title, "values": [float(f"{v:.4g}") for v in values]},
         "views": [
-            {"name": view.name, "points": arrays.add(packed), "beyond": beyond}
+            {"name": view.name, "points": arrays.add(packed), "beyond": beyond} | name_view(view, explanation)
             for view, (packed, beyond) in zip(step.views.views, planes, strict=True)
         ],
         "neighbors": [[name, arrays.add(found.astype(kind))] for name, found in step.neighbors.items()],

@@ -16,6 +16,8 @@ GRID = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 # Points further out than this many times the place of all but one per cent are drawn at the edge.
 _FAR = 3.0
 _LEVELS = 4095  # twelve bits for a coordinate
+# The name of the view that comes first.
+MAP = "map"
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,15 @@ def thinned(path: list[BaseEstimator], model: BaseEstimator, most: int) -> list[
 def steps_of(
     path: list[BaseEstimator], X: Table, extra: Sequence[View], scorer: Scorer, *, most: int
 ) -> list[SliderStep]:
-    """Return the stations of a path, each mirrored towards the one before."""
+    """Return the stations of a path, each mirrored towards the one before; an extra view named "map" comes first."""
     steps: list[SliderStep] = []
     for model in path:
         views = views_of(model, X, most=most)
         bars = scorer.bars(views)
         figures = _losses(model) | scorer.figures(views, bars[1])
-        shown = [*(_towards(v, steps, i) for i, v in enumerate(views.views)), *extra]
+        maps = [view for view in extra if view.name == MAP]
+        own = [_towards(v, steps, i + len(maps)) for i, v in enumerate(views.views)]
+        shown = [*maps, *own, *(view for view in extra if view.name != MAP)]
         names = apart([view.name for view in shown])
         views = replace(views, views=[replace(v, name=name) for v, name in zip(shown, names, strict=True)])
         steps.append(SliderStep(getattr(model, "diversity", None), views, figures, _allocation(model), bars))

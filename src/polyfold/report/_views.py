@@ -31,6 +31,7 @@ class View:
     name: str
     rows: NDArray  # (n, h)
     plane: NDArray  # (n, 2)
+    parts: tuple[str, ...] = ()  # "axis 0" and "axis 1", or "module 2": what an explanation has names for
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,8 @@ def special_plane(modules: NDArray, m: int) -> NDArray:
 def _of_modules(modules: NDArray, most: int) -> Views:
     whole = modules.transpose(1, 0, 2).reshape(modules.shape[1], -1)
     views = [View("all modules", whole, plane_of(whole))]
-    views += [View(f"module {m}", modules[m], special_plane(modules, m)) for m in range(len(modules))[: most - 1]]
+    for m in range(len(modules))[: most - 1]:
+        views.append(View(f"module {m}", modules[m], special_plane(modules, m), (f"module {m}",)))
     return Views("modules", views, whole, len(modules), modules, shown=len(views) - 1)
 
 
@@ -139,7 +141,8 @@ def _of_coordinates(Z: NDArray, most: int) -> Views:
     for i in starts:
         rows = Z[:, i : i + 2]
         name = f"coordinates {i} and {i + 1}" if rows.shape[1] == 2 else "coordinate 0"
-        views.append(View(name, rows, _two_columns(rows)))
+        parts = tuple(f"axis {k}" for k in range(i, i + rows.shape[1]))
+        views.append(View(name, rows, _two_columns(rows), parts))
     return Views("coordinates", views, Z, c, shown=min(c, starts[-1] + 2))
 
 

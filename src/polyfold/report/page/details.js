@@ -212,3 +212,17 @@ function showParameters(details, chapter) {
   details.hidden = !chapter.parameters.length;
   details.lastElementChild.replaceChildren(table([["parameter", "value"], ...chapter.parameters]));
 }
+
+// Every axis with its name and a strip of images, or the features that explain it.
+function showAxes(root, axes) {
+  root.hidden = !axes.length;
+  root.lastElementChild.replaceChildren(
+    ...axes.map(({ name, ends, strip, features }) => {
+      const title = element("h3", { textContent: ends ? `${name}: ${ends.join(" → ")}` : name });
+      const part = element("div", { className: "axis" }, title);
+      if (strip) part.append(element("img", { src: strip.url, alt: `images along ${name}` }));
+      for (const [feature, strength, shape] of features ?? []) part.append(barRow(feature, shape, strength));
+      return part;
+    }),
+  );
+}

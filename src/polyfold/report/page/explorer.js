@@ -83,6 +83,7 @@ class Explorer {
     const some = chapter.shown < chapter.parts ? ` ${chapter.shown} of ${chapter.parts} ${chapter.kind} are shown.` : "";
     get("note").textContent = `${chapter.note} ${shown}${some}`.trim();
     get("comparison").replaceChildren(...(chapter.table.length ? [table(chapter.table)] : []));
+    showAxes(get("axes"), chapter.axes);
     const rules = ["images", "rebuilt"].filter((kind) => chapter[kind]).map((kind) => `.thumb.${kind}{background-image:url(${chapter[kind].url})}`);
     (get("pictures") ?? document.head.appendChild(element("style", { id: "pictures" }))).textContent = rules.join("");
   }

@@ -1,0 +1,64 @@
+"""What an explanation adds to a chapter of the page: names of clusters, axes and modules, and strips of images."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polyfold.report._explanations import Explained
+from polyfold.report._images import as_images, sheet
+from polyfold.report._views import View
+
+# Features by which an axis is described.
+SHOWN = 4
+
+
+def name_clusters(columns: list[dict[str, Any]], levels: list[dict[str, Any]], explanation: Explained) -> None:
+    """Add the names of clusters to the encoded column "cluster" and to the encoded levels."""
+    names = explanation.names
+    for number, level in enumerate(levels):
+        several = any(key.startswith("level ") for key in names)
+        prefix = f"level {number} " if several else ""
+        if several or level["chosen"]:
+            level["names"] = [names.get(f"{prefix}cluster {label}") for label in level["classes"]]
+    for column in columns:
+        if column["name"] == "cluster" and column["kind"] == "class":
+            column["names"] = [names.get(f"cluster {label}") for label in column["classes"]]
+
+
+def name_view(view: View, explanation: Explained | None) -> dict[str, Any]:
+    """Return the name of the module that a view shows, and the names of the ends of its axes."""
+    names = {} if explanation is None else explanation.names
+    ends = [[names[f"{part} {end}"] for end in ("low", "high")] for part in view.parts if f"{part} low" in names]
+    about = next((names[part] for part in view.parts if part in names), "")
+    return {"about": about, "axes": ends}
+
+
+def describe_axes(explanation: Explained | None) -> list[dict[str, Any]]:
+    """Return every axis with the names of its ends and the features, or the strip of images, that explain it."""
+    if explanation is None or "axes" not in explanation.tables:
+        return []
+    table, out = explanation.tables["axes"], []
+    for k in np.unique(table["axis"]).tolist():
+        part = f"axis {k}"
+        axis: dict[str, Any] = {"name": part, "ends": [explanation.names[f"{part} {end}"] for end in ("low", "high")]}
+        if explanation.images is not None and explanation.walk is not None:
+            axis["strip"] = _strip(explanation.walk[k].reshape(-1, *explanation.images))
+        else:
+            own = np.flatnonzero((table["axis"] == k) & (table["repeats"] == "") & (table["strength"] > table["null"]))
+            axis["features"] = [
+                [str(table["feature"][i]), float(f"{table['strength'][i]:.3g}"), str(table["shape"][i])]
+                for i in own[:SHOWN]
+            ]
+        out.append(axis)
+    return out
+
+
+def named_strips(strips: Mapping[str, ArrayLike] | None) -> list[dict[str, Any]]:
+    """Return strips of images that the caller passes, by name."""
+    return [{"name": str(name), "strip": _strip(np.asarray(images))} for name, images in (strips or {}).items()]
+
+
+def _strip(images: NDArray) -> dict[str, Any]:
+    return sheet(as_images(images, len(images))) | {"count": len(images)}
