@@ -197,7 +197,10 @@ def test_images_have_walks_and_names_of_regions(rng):
     light = rng.uniform(-1, 1, 150)
     images = 0.5 + 0.4 * light[:, None, None] * np.linspace(-1, 1, 8)[None, None, :] + 0.02 * rng.randn(150, 8, 8)
     explanation = pf.explain(light[:, None], images.reshape(150, -1), images=(8, 8), random_state=0)
-    assert explanation.walk.shape == (1, 7, 64)
+    assert explanation.walk.shape == explanation.strips.shape == (1, 7, 64)
+    np.testing.assert_array_equal(
+        explanation.strips[0], images.reshape(150, -1)[explanation.prototypes["axis 0"]["along"]]
+    )
     assert "right bright" in explanation.names["axis 0 high"]
     assert "left bright" in explanation.names["axis 0 low"]
     np.testing.assert_array_less(explanation.walk[0, 0].reshape(8, 8)[:, 7], explanation.walk[0, 6].reshape(8, 8)[:, 7])

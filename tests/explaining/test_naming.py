@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyfold.explaining._features import count_words
-from polyfold.explaining._naming import region_means, unique_names, word_phrases
+from polyfold.explaining._naming import axis_names, region_means, unique_names, word_phrases
 
 PARTS = st.lists(st.lists(st.sampled_from("abcd"), unique=True, max_size=4), min_size=1, max_size=8)
 
@@ -30,6 +30,15 @@ def test_the_same_rows_have_the_same_name():
     names = unique_names({"0": ["a"], "1": ["a"], "2": ["a"]}, 2, "nothing", same={"1": "0"})
     assert names["0"] == names["1"] == "a (0)"
     assert names["2"] == "a (2)"
+
+
+def test_axes_differ_by_both_ends_together():
+    phrases = {"0 low": ["a", "b"], "0 high": ["c"], "1 low": ["a", "d"], "1 high": ["e"]}
+    assert axis_names(phrases, 1) == {"0 low": "a", "0 high": "c", "1 low": "a", "1 high": "e"}
+    same = axis_names(phrases | {"1 high": ["c"]}, 1)
+    assert same == {"0 low": "a, b", "0 high": "c", "1 low": "a, d", "1 high": "c"}
+    ends = axis_names({"0 low": ["a"], "0 high": ["a"], "1 low": [], "1 high": []}, 1)
+    assert len(set(ends.values())) == 4
 
 
 def test_words_of_a_name_are_not_forms_of_one_another():

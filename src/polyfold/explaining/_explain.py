@@ -19,7 +19,7 @@ from polyfold.explaining._explanation import Explanation
 from polyfold.explaining._features import Features, is_missing, read_features, stacked
 from polyfold.explaining._groups import Groups
 from polyfold.explaining._module_strengths import module_parts
-from polyfold.explaining._naming import FEATURES, unique_names
+from polyfold.explaining._naming import FEATURES, axis_names, unique_names
 from polyfold.explaining._prototypes import ends_of, rows_along, space_of, typical_rows, walk_means
 from polyfold.explaining._subject import Subject, subject_of
 from polyfold.sources import as_source, is_stream, pick_rows
@@ -135,6 +135,7 @@ class _Builder:
         self.prototypes: dict[str, dict[str, NDArray]] = {}
         self.examples: dict[str, list[str]] = {}
         self.groups: dict[str, NDArray] = {}
+        self.strips: NDArray | None = None
         self.weights = bootstrap_weights(features.n_rows, rng)
         is_table = features.is_named and images is None and bool(features.number_names or features.category_names)
         self.space = space_of(features) if is_table or subject.space is None else subject.space
@@ -157,6 +158,7 @@ class _Builder:
             prototypes=self.prototypes,
             rows=subject.rows,
             walk=walk,
+            strips=self.strips,
             means=self._group_means(),
             feature_names=self.features.number_names,
             examples=self.examples,
@@ -173,12 +175,13 @@ class _Builder:
         member = np.array([mask for z in Z.T for mask in ends_of(z)])
         groups = Groups(self.features, member, self.weights, self.images)
         phrases = {key: groups.axis_phrases(c, strengths.ordered(c // 2)) for c, key in enumerate(keys)}
-        length = 1 if self.images else groups.length  # the walk shows the rest
-        self.names |= unique_names(phrases, length, "no feature explains it")
+        self.names |= axis_names(phrases, 1 if self.images else groups.length)
         for k in range(Z.shape[1]):
             pair = typical_rows(self.space, member[2 * k : 2 * k + 2], self.n_top)
             self._add_prototypes(keys[2 * k : 2 * k + 2], pair)
-            self.prototypes[f"axis {k}"] = {"along": self.subject.rows[rows_along(Z, k)]}
+        along = np.array([rows_along(Z, k) for k in range(Z.shape[1])])
+        self.prototypes |= {f"axis {k}": {"along": self.subject.rows[rows]} for k, rows in enumerate(along)}
+        self.strips = None if self.images is None else self.features.numbers[along]
         return walk_means(Z, self.features.numbers)
 
     def _add_clusters(self, levels: list[NDArray]) -> None:

@@ -43,8 +43,8 @@ def describe_axes(explanation: Explained | None) -> list[dict[str, Any]]:
     for k in np.unique(table["axis"]).tolist():
         part = f"axis {k}"
         axis: dict[str, Any] = {"name": part, "ends": [explanation.names[f"{part} {end}"] for end in ("low", "high")]}
-        if explanation.images is not None and explanation.walk is not None:
-            axis["strip"] = _strip(explanation.walk[k].reshape(-1, *explanation.images))
+        if explanation.images is not None and explanation.strips is not None:
+            axis["strip"] = _strip(explanation.strips[k].reshape(-1, *explanation.images))
         else:
             own = np.flatnonzero((table["axis"] == k) & (table["repeats"] == "") & (table["strength"] > table["null"]))
             axis["features"] = [
