@@ -37,6 +37,8 @@ def test_axes_differ_by_both_ends_together():
     assert axis_names(phrases, 1) == {"0 low": "a", "0 high": "c", "1 low": "a", "1 high": "e"}
     same = axis_names(phrases | {"1 high": ["c"]}, 1)
     assert same == {"0 low": "a, b", "0 high": "c", "1 low": "a, d", "1 high": "c"}
+    other = axis_names({key: ["a" if "low" in key else "c", key] for key in phrases}, 1, replaces=True)
+    assert list(other.values()) == ["0 low", "0 high", "1 low", "1 high"]
     ends = axis_names({"0 low": ["a"], "0 high": ["a"], "1 low": [], "1 high": []}, 1)
     assert len(set(ends.values())) == 4
 

@@ -175,7 +175,9 @@ class _Builder:
         member = np.array([mask for z in Z.T for mask in ends_of(z)])
         groups = Groups(self.features, member, self.weights, self.images)
         phrases = {key: groups.axis_phrases(c, strengths.ordered(c // 2)) for c, key in enumerate(keys)}
-        self.names |= axis_names(phrases, 1 if self.images else groups.length)
+        # Of an image, another region tells more than a longer name: the strip shows the rest.
+        is_image = self.images is not None
+        self.names |= axis_names(phrases, 1 if is_image else groups.length, replaces=is_image)
         for k in range(Z.shape[1]):
             pair = typical_rows(self.space, member[2 * k : 2 * k + 2], self.n_top)
             self._add_prototypes(keys[2 * k : 2 * k + 2], pair)

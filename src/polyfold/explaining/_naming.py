@@ -74,22 +74,22 @@ def unique_names(
     return {key: names[same.get(key, key)] for key in phrases}
 
 
-def axis_names(phrases: dict[str, list[str]], length: int) -> dict[str, str]:
+def axis_names(phrases: dict[str, list[str]], length: int, *, replaces: bool = False) -> dict[str, str]:
     """Return the names of both ends of every axis, given one after the other.
 
     The two ends of an axis have different names, and no two axes have the same names at both ends if more phrases can
-    tell them apart.
+    tell them apart. These follow the first ones, or replace them.
     """
     keys = list(phrases)
     pairs = list(zip(keys[::2], keys[1::2], strict=True))
     sizes = [length] * len(pairs)
     while True:
-        names = [
-            unique_names({key: phrases[key] for key in pair}, size, "no feature explains it")
-            for pair, size in zip(pairs, sizes, strict=True)
-        ]
+        names = []
+        for pair, size in zip(pairs, sizes, strict=True):
+            used = {key: phrases[key][size - length :] if replaces else phrases[key] for key in pair}
+            names.append(unique_names(used, length if replaces else size, "no feature explains it"))
         texts = [tuple(found.values()) for found in names]
-        longest = [max(len(phrases[key]) for key in pair) for pair in pairs]
+        longest = [(min if replaces else max)(len(phrases[key]) for key in pair) for pair in pairs]
         longer = [k for k, text in enumerate(texts) if texts.count(text) > 1 and sizes[k] < longest[k]]
         if not longer:
             return {key: name for found in names for key, name in found.items()}
