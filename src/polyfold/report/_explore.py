@@ -6,7 +6,7 @@ import hashlib
 import html
 import json
 import numbers
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -22,18 +22,17 @@ from polyfold._threads import using_threads
 from polyfold._typing import RandomState, Table
 from polyfold._validation import check_count
 from polyfold.report._annotations import describe_axes, name_clusters, name_view, named_strips
-from polyfold.report._columns import Columns, apart, as_column, encode, named_columns, shortened
+from polyfold.report._columns import Columns
 from polyfold.report._explanations import Explained
-from polyfold.report._images import as_images, sheet
+from polyfold.report._points import Points
 from polyfold.report._scores import Scorer, true_rows
 from polyfold.report._steps import SliderStep, path_of, quantised, slider_grid, steps_of, thinned, with_neighbors
-from polyfold.report._views import Model, View, _as_rows, plane_of, unwrap
+from polyfold.report._views import Model, Views, unwrap
 
 # A page stays below 5 MB: what the frame and the drawing library leave of it.
 _PAGE_BYTES = 4_600_000
 _NEIGHBORS, _VIEWS = 6, 6
-_TEXT = 300  # letters of a text that are stored
-SCRIPTS = ("regl-scatterplot.min.js", "data.js", "panels.js", "details.js", "explorer.js")
+SCRIPTS = ("regl-scatterplot.min.js", "data.js", "profiles.js", "panels.js", "labels.js", "details.js", "explorer.js")
 
 
 class Arrays:
@@ -225,8 +224,15 @@ def chapter(
         raise ValueError(f"X must have at least 3 rows to be explored, got {total}.")
     check_count("max_points", max_points, minimum=3)
     rows = np.sort(rng.permutation(total)[:max_points]) if total > max_points else np.arange(total)
-    points = _Points(X, y, images, columns, texts, views, rows, model)
-    inner, inner_X = unwrap(model, _safe_indexing(X, rows) if len(rows) < total else X)
+    shown_X = _safe_indexing(X, rows) if len(rows) < total else X
+    inner, inner_X = unwrap(model, shown_X)
+    points = Points(X, rows, y=y, columns=columns, texts=texts, views=views)
+    if columns is None and texts is None and images is None and not hasattr(X, "columns"):
+        points.add_features(inner, shown_X, getattr(explanation, "feature_names", ()))
+    if hasattr(inner, "labels_"):
+        points.add_clusters(inner, inner_X)
+    if images is not None:
+        points.add_images(images, model, shown_X)
     content, pictures = points.describe(), len(json.dumps(points.sheets))
     if explanation is not None:
         name_clusters(content["columns"], content["levels"], explanation)
@@ -235,7 +241,7 @@ def chapter(
     place, lists = 4 * len(rows) * shown, 8 * len(rows) * shown * _NEIGHBORS // 3
     stations = thinned(path_of(inner, slider_grid(inner, diversities)), inner, max(1, int((left - lists) // place)))
     scorer = Scorer(true_rows(inner, inner_X), len(rows), points.classes, rng)
-    steps = steps_of(stations, inner_X, points.views, scorer, most=_VIEWS)
+    steps = steps_of(stations, inner_X, points.views, scorer, rng, most=_VIEWS)
     start = next(i for i, m in enumerate(stations) if m is inner)
     everywhere = left - len(steps) * place > len(steps) * lists
     steps = [
@@ -244,7 +250,7 @@ def chapter(
     ]
     content |= {
         "name": name or type(inner).__name__.replace("ndarray", "coordinates"),
-        "note": note or "",
+        "note": _sentence(inner, shown_X, points, steps[0].views) if note is None else note,
         "axes": [*describe_axes(explanation), *named_strips(strips)],
         "table": [list(map(str, row)) for row in table],
         "total": total,
@@ -279,110 +285,17 @@ def write_page(chapters: Sequence[Chapter], path: str | Path, *, title: str) -> 
     return path
 
 
-class _Points:
-    """What is known of the points that are shown, checked."""
-
-    def __init__(
-        self,
-        X: Table,
-        y: ArrayLike | None,
-        images: ArrayLike | None,
-        columns: Columns | None,
-        texts: Sequence[str] | None,
-        views: Mapping[str, ArrayLike] | None,
-        rows: NDArray,
-        model: Model,
-    ):
-        total, self.n, self.rows = _num_samples(X), len(rows), rows
-        given = named_columns(columns, X, total)
-        self.label, given = _told_apart(y, given)
-        self.columns = [(name, values[rows]) for name, values in given]
-        self.colored, self.classes = False, None
-        points = _safe_indexing(X, rows) if self.n < total else X
-        if hasattr(model, "labels_") and hasattr(model, "predict"):
-            self._color_by("cluster", np.asarray(model.predict(points)))
-        self.levels = _levels(model, points) if hasattr(model, "level_scores_") else []
-        if y is not None:
-            self._set_labels(y, total)
-        self.texts = None if texts is None else _short_texts(texts, total, rows)
-        self.views = [_extra_view(k, v, total, rows) for k, v in (views or {}).items()]
-        self.sheets: dict[str, Any] = {}
-        if images is not None:
-            pictures = np.asarray(images)
-            self.sheets["images"] = sheet(as_images(pictures, total)[rows])
-            self._rebuild(model, points, pictures[rows])
-
-    def describe(self) -> dict[str, Any]:
-        """Return the columns; the first colours the points where there are labels or clusters."""
-        names = apart([str(name) for name, _ in self.columns])
-        return {
-            "n": self.n,
-            "columns": [encode(name, values) for name, (_, values) in zip(names, self.columns, strict=True)],
-            "color": 0 if self.colored else -1,
-            "levels": self.levels,
-            "texts": self.texts,
-            "rows": self.rows.tolist() if self.rows[-1] >= self.n else None,
-        }
-
-    def _color_by(self, name: Hashable, values: NDArray) -> None:
-        self.columns, self.colored = [(name, values), *self.columns], True
-
-    def _set_labels(self, y: ArrayLike, total: int) -> None:
-        labels = as_column(y)
-        if labels.shape != (total,):
-            raise ValueError(f"y must have {total} values, one for each row of X, got shape {labels.shape}.")
-        self._color_by(self.label, labels[self.rows])
-        coded = encode("y", self.columns[0][1])
-        if coded["kind"] == "class":
-            self.classes = np.array(coded["values"])
-
-    def _rebuild(self, model: Model, X: Table, pictures: NDArray) -> None:
-        """Add what the model makes of the pictures, where it can."""
-        if not hasattr(model, "inverse_transform") or hasattr(X, "toarray") or pictures[0].size != np.shape(X)[1]:
-            return
-        rebuilt = np.asarray(model.inverse_transform(model.transform(X)))
-        error = np.sqrt(np.mean((rebuilt - np.asarray(X)) ** 2, axis=1))
-        self.columns.append(("reconstruction error", error))
-        self.sheets["rebuilt"] = sheet(as_images(rebuilt.reshape(pictures.shape), self.n, like=pictures))
-
-
-def _levels(model: Any, X: Table) -> list[dict[str, Any]]:
-    """Return the clusters of the points at every level, coarse to fine."""
-    numbers, tree = list(model.level_scores_), model.cluster_tree_
-    if not numbers:
-        return []
-    fine = np.asarray(model.predict(X, n_clusters=numbers[-1]))
-    levels = []
-    for number in numbers:
-        # Levels are nested: the finest cluster of a point decides all others. The last entry is for noise, -1.
-        parents = np.full(numbers[-1] + 1, -1)
-        parents[tree.cut(numbers[-1])] = tree.cut(number)
-        levels.append(
-            encode(f"{number} clusters", parents[fine], few=number + 1) | {"chosen": number == model.n_clusters_}
-        )
-    return levels
-
-
-def _told_apart(
-    y: ArrayLike | None, columns: list[tuple[Hashable, NDArray]]
-) -> tuple[Hashable, list[tuple[Hashable, NDArray]]]:
-    """Return the name of the label, and the columns without the one that is the label: it is shown once."""
-    label = getattr(y, "name", None)
-    if label is None:
-        label = next((name for name, values in columns if values is y), "label")
-        return label, [column for column in columns if column[1] is not y]
-    return label, [column for column in columns if column[0] != label]
-
-
-def _short_texts(texts: Sequence[str], total: int, rows: NDArray) -> list[str]:
-    if len(texts) != total:
-        raise ValueError(f"texts must have {total} entries, one for each row of X, got {len(texts)}.")
-    return [shortened(str(text), _TEXT) for text in np.asarray(texts, dtype=object)[rows]]
-
-
-def _extra_view(name: str, Z: ArrayLike, total: int, rows: NDArray) -> View:
-    Z = _as_rows(Z, total)[rows]
-    return View(str(name), Z, Z - Z.mean(axis=0) if Z.shape[1] == 2 else plane_of(Z))
+def _sentence(model: Model, X: Table, points: Points, views: Views) -> str:
+    """Return what was done, in one sentence."""
+    name = "given coordinates" if isinstance(model, np.ndarray) else type(model).__name__
+    rows = (
+        f"{points.total:,} rows with {np.shape(X)[1]:,} columns" if len(np.shape(X)) == 2 else f"{points.total:,} rows"
+    )
+    if hasattr(model, "labels_"):
+        count = len(set(np.unique(model.labels_).tolist()) - {-1})
+        return f"{rows}, grouped by similarity into {count} clusters ({name})."
+    parts = {"modules": "modules, each a different view of the rows", "layers": "layers"}.get(views.kind, "coordinates")
+    return f"{rows}, described by {views.count} {parts} ({name})."
 
 
 def _parameters(model: Model) -> list[list[str]]:
@@ -405,7 +318,7 @@ def _packed(step: SliderStep, explanation: Explained | None, arrays: Arrays) -> 
         "diversity": step.diversity,
         "figures": [[name, float(f"{value:.6g}")] for name, value in step.figures.items()],
         "allocation": None if step.allocation is None else [float(f"{v:.4g}") for v in step.allocation],
-        "bars": {"title": title, "values": [float(f"{v:.4g}") for v in values]},
+        "bars": {"title": title, "values": [[name, float(f"{v:.4g}")] for name, v in values.items()]},
         "views": [
             {"name": view.name, "points": arrays.add(packed), "beyond": beyond} | name_view(view, explanation)
             for view, (packed, beyond) in zip(step.views.views, planes, strict=True)

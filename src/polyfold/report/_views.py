@@ -7,6 +7,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.manifold import TSNE
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
@@ -18,6 +20,8 @@ from polyfold._typing import Matrix, Table
 _PROBES = 16
 # How much of what the average module holds is left out of the second direction of one.
 _SHARED = 0.95
+# The view that comes first, and how many rows t-SNE places on it; the others go next to their nearest.
+MAP, _PLACED = "map", 2000
 
 
 # A fitted representation, or the coordinates themselves.
@@ -38,7 +42,7 @@ class View:
 class Views:
     """Representations of the same n points, side by side, and all of them as one."""
 
-    kind: str  # "modules", "layers" or "coordinates"
+    kind: str  # "modules", "layers", "coordinates" or "clusters"
     views: Sequence[View]
     whole: NDArray  # (n, h)
     count: int  # how many parts there are, shown or not
@@ -75,6 +79,33 @@ def views_of(model: Model, X: Table, *, most: int = 6) -> Views:
     if hasattr(getattr(model, "network_", None), "at_layer"):
         return _above_layers(model, X, most)
     return _of_coordinates(_coordinates(model, X), most)
+
+
+def clusterer_views(views: Views, data: Matrix | None, rng: np.random.RandomState, *, has_map: bool) -> Views:
+    """Return the views of a clusterer: a map of the data, unless given, and the layers of its network.
+
+    Pairs of its coordinates are left out: two of many show a few of the clusters only.
+    """
+    is_dense = isinstance(data, np.ndarray) and np.isfinite(data).all()
+    top = [] if has_map else [View(MAP, views.whole, map_plane(data if is_dense else views.whole, rng))]
+    if views.kind == "layers":
+        return replace(views, views=[*top, *views.views[1:]])
+    return replace(views, kind="clusters", views=top, shown=views.count)
+
+
+def map_plane(rows: NDArray, rng: np.random.RandomState) -> NDArray:
+    """Return a map of the rows by t-SNE, shape (n, 2); two columns are their own map."""
+    rows = np.asarray(rows, dtype=np.float64)
+    n, width = rows.shape
+    if width <= 2 or n < 10:
+        return _two_columns(rows)
+    placed = np.sort(rng.permutation(n)[:_PLACED])
+    scaled = (rows - rows.mean(axis=0)) / (np.abs(rows).max() or 1.0)
+    perplexity = min(30.0, (len(placed) - 1) / 3)
+    plane = TSNE(perplexity=perplexity, random_state=rng).fit_transform(scaled[placed]).astype(np.float64)
+    if len(placed) == n:
+        return plane
+    return KNeighborsRegressor(3, weights="distance").fit(scaled[placed], plane).predict(scaled)
 
 
 def plane_of(rows: NDArray) -> NDArray:
@@ -129,7 +160,7 @@ def _above_layers(model: BaseEstimator, X: Table, most: int) -> Views:
         return _of_layers(model.network_, X, most, trained)
     below = _of_layers(model.network_, X, max(1, most - 1), trained)
     read = _as_rows(model.embedding_, _num_samples(X)) if trained else _coordinates(model, X)
-    name = "what is clustered" if hasattr(model, "labels_") else "the map"
+    name = "what is clustered" if hasattr(model, "labels_") else MAP
     top = View(name, read, plane_of(read) if read.shape[1] > 2 else _two_columns(read))
     return replace(below, views=[top, *below.views], whole=read)
 
