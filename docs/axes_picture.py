@@ -43,14 +43,14 @@ def main() -> None:
         figure.text(LEFT, bottom + 0.055, f"{low} →\n{high}", color=ACCENT, fontsize=10.5, linespacing=1.25)
         figure.text(LEFT, bottom + 0.02, f"rank correlation {r:.2f}", color=QUIET, fontsize=8.5)
         draw_strip(figure, angles[found.prototypes[f"axis {k}"]["along"]], bottom)
-    again, _ = follows(np.abs(plain.transform(X)[:, 1] - np.median(plain.transform(X)[:, 1])), angles)
+
     figure.add_artist(plt.Line2D((LEFT, 0.955), (0.262, 0.262), color=QUIET, alpha=0.35, linewidth=0.8))
     figure.text(LEFT, 0.175, "For comparison:", color=QUIET, fontsize=10.5)
     figure.text(LEFT, 0.105, "the second axis of\nLaplacian eigenmaps", color=QUIET, fontsize=10.5, linespacing=1.25)
     figure.text(LEFT, 0.065, "shows the turn again", color=QUIET, fontsize=10.5)
     draw_strip(figure, angles[other.prototypes["axis 1"]["along"]], 0.055, alpha=0.8)
     figure.savefig(PATH, transparent=True)
-    print(PATH, again)
+    print(PATH)
 
 
 def new_card() -> plt.Figure:

@@ -47,9 +47,9 @@ def rows_along(Z: NDArray, k: int) -> NDArray:
     """
     ranks = relative_ranks(Z)
     steps, found = steps_along(Z[:, k]), []
-    for i, rows in enumerate(steps):
+    for rows, place in zip(steps, np.linspace(0, 1, len(steps)), strict=True):
         target = np.full(Z.shape[1], 0.5)
-        target[k] = (i + 0.5) / len(steps)
+        target[k] = place
         found.append(rows[np.argmin(np.sum((ranks[rows] - target) ** 2, axis=1))])
     return np.array(found)
 
