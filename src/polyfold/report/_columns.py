@@ -56,6 +56,7 @@ def encode(name: str, values: ArrayLike, *, few: int = MOST_CLASSES) -> dict[str
         "name": name,
         "kind": "class",
         "classes": [names[i] for i in order],
+        "numeric": all(map(_is_number, known)),
         "values": [place[code] for code in codes],
     }
 

@@ -68,9 +68,11 @@ def steps_of(
     """Return the stations of a path, each mirrored towards the one before; an extra view named "map" comes first."""
     steps: list[SliderStep] = []
     for model in path:
-        views = views_of(model, X, most=most)
         if hasattr(model, "labels_"):
-            views = clusterer_views(views, true_rows(model, X), rng, has_map=any(view.name == MAP for view in extra))
+            has_map = any(view.name == MAP for view in extra)
+            views = clusterer_views(model, X, true_rows(model, X), rng, has_map=has_map)
+        else:
+            views = views_of(model, X, most=most)
         bars = scorer.bars(views)
         figures = _losses(model) | scorer.figures(views, bars[1])
         maps = [view for view in extra if view.name == MAP]

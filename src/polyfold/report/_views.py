@@ -81,16 +81,15 @@ def views_of(model: Model, X: Table, *, most: int = 6) -> Views:
     return _of_coordinates(_coordinates(model, X), most)
 
 
-def clusterer_views(views: Views, data: Matrix | None, rng: np.random.RandomState, *, has_map: bool) -> Views:
-    """Return the views of a clusterer: a map of the data, unless given, and the layers of its network.
+def clusterer_views(model: Model, X: Table, data: Matrix | None, rng: np.random.RandomState, *, has_map: bool) -> Views:
+    """Return the view of a clusterer: a map of the data, or of its coordinates for sparse data, unless one is given.
 
-    Pairs of its coordinates are left out: two of many show a few of the clusters only.
+    Layers and pairs of coordinates are left out: two of many directions show a few of the clusters only.
     """
+    views = views_of(model, X, most=1)
     is_dense = isinstance(data, np.ndarray) and np.isfinite(data).all()
-    top = [] if has_map else [View(MAP, views.whole, map_plane(data if is_dense else views.whole, rng))]
-    if views.kind == "layers":
-        return replace(views, views=[*top, *views.views[1:]])
-    return replace(views, kind="clusters", views=top, shown=views.count)
+    shown = [] if has_map else [View(MAP, views.whole, map_plane(data if is_dense else views.whole, rng))]
+    return replace(views, kind="clusters", views=shown, shown=views.count)
 
 
 def map_plane(rows: NDArray, rng: np.random.RandomState) -> NDArray:

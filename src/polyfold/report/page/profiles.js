@@ -5,8 +5,13 @@
 const SMALL = 0.2; // Cohen's small effect: smaller differences are not shown
 const NARROWEST = 0.1; // smallest denominator, in standard deviations of all rows
 
-// The columns that describe rows; labels and clusters are what is described.
-const features = (chapter) => chapter.columns.filter((column) => !column.role && column.kind !== "text");
+// The columns that describe rows; labels and clusters are what is described. Whole numbers are numbers here.
+function features(chapter) {
+  chapter.features ??= chapter.columns
+    .filter((column) => !column.role && column.kind !== "text")
+    .map((column) => (column.numeric ? { ...column, kind: "number", values: column.values.map((code) => Number(column.classes[code])) } : column));
+  return chapter.features;
+}
 
 // For every group, its differences from all other rows that have a group, largest first. `codes` holds the group of
 // every row, -1 for none.
