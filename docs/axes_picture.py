@@ -50,7 +50,6 @@ def main() -> None:
     figure.text(LEFT, 0.065, "shows the turn again", color=QUIET, fontsize=10.5)
     draw_strip(figure, angles[other.prototypes["axis 1"]["along"]], 0.055, alpha=0.8)
     figure.savefig(PATH, transparent=True)
-    print(PATH)
 
 
 def new_card() -> plt.Figure:

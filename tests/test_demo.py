@@ -43,6 +43,16 @@ def test_every_tab_has_a_note_a_comparison_and_no_jargon(small, monkeypatch):
         )
 
 
+def test_axes_are_shown_next_to_plain_ones(small, monkeypatch):
+    for name, value in small.items():
+        monkeypatch.setattr(demo, name, value)
+    axes = demo.axes().content["axes"]
+    assert [axis["name"] for axis in axes] == [f"{m}axis {k}" for m in ("", "Laplacian eigenmaps, ") for k in range(3)]
+    for axis in axes:
+        assert axis["strip"]["count"] == 7
+        assert all(re.search("bright|dark", end) for end in axis["ends"])
+
+
 def test_clusters_are_named_by_their_digits(small, monkeypatch):
     for name, value in small.items():
         monkeypatch.setattr(demo, name, value)

@@ -32,9 +32,10 @@ from polyfold.metrics import clustering_accuracy, retrieval_precision
 from polyfold.report import Chapter, chapter, write_page
 
 HEADS, SIZE, ANGLES = 1000, 32, ("turn", "nod", "light")
-M, H, RANK = 6, 6, 400
+M, H, RANK = 4, 9, 400
 NEIGHBORS = 10
 GRID = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)  # values of λ on the slider
+PERCENT = "\u00a0%"  # on the same line as its number
 _BYTES = 1_100_000  # size limit of each chapter
 
 
@@ -56,24 +57,25 @@ def axes() -> Chapter:
     X, angles = make_rendered_object(HEADS, size=SIZE, random_state=0)
     ours = NonRedundantEmbedding(3, random_state=0).fit(X)
     plain = KernelEmbedding(3, kernel="laplacian_eigenmaps", random_state=0).fit(X)
+    columns = dict(zip(ANGLES, angles.T, strict=True))
     found, other = (explain(model, X, images=(SIZE, SIZE), random_state=0) for model in (ours, plain))
     rows = [
-        [name, *(f"{100 * _read_off(model.transform(X), angle):.0f} %" for angle in angles.T)]
+        [name, *(f"{100 * _read_off(model.transform(X), angle):.0f}{PERCENT}" for angle in angles.T)]
         for name, model in (("Laplacian eigenmaps", plain), ("polyfold, non-redundant axes", ours))
     ]
     return chapter(
         ours,
         X,
         images=X.reshape(-1, SIZE, SIZE),
-        columns=dict(zip(ANGLES, angles.T, strict=True)),
+        y=columns["nod"],
+        columns=columns,
         explanation=found,
-        strips={f"Laplacian eigenmaps, axis {k}": _images(other.strips, k) for k in range(3)},
+        compared={"Laplacian eigenmaps": other},
         views={"Laplacian eigenmaps, axes 0 and 1": plain.transform(X)[:, :2]},
         name="Axes",
-        note="polyfold sorts 1,000 images of a head along three axes, without being told what varies. Each strip shows "
-        "images along one axis: the head turns, it nods, the light moves. The second axis of Laplacian eigenmaps shows "
-        "the turn again, and the light has no axis. The table shows how much of each angle the three axes tell.",
-        table=[["method", *ANGLES], *rows],
+        note=f"polyfold finds what varies in {HEADS:,} unlabelled images of a head, one axis each: it turns, it nods, "
+        "the light moves. Laplacian eigenmaps show the turn again on their second axis, and have none for the light.",
+        table=[["how much of each angle the axes tell", *ANGLES], *rows],
         max_bytes=_BYTES,
     )
 
@@ -85,21 +87,21 @@ def clusters() -> Chapter:
     model = BootstrapClustering(10, random_state=0).fit(X)
     plain = KMeans(10, n_init=50, random_state=0).fit(X)
     rows = [
-        [name, f"{100 * clustering_accuracy(y, labels):.0f} %"]
+        [name, f"{100 * clustering_accuracy(y, labels):.0f}{PERCENT}"]
         for name, labels in (("k-means", plain.labels_), ("polyfold, bootstrap clustering", model.labels_))
     ]
     return chapter(
         model,
         X,
         images=digits.images,
-        columns={"digit": y, "k-means": plain.labels_},
+        columns={"digit": y.astype(str), "k-means": np.array(list("ABCDEFGHIJ"))[plain.labels_]},
         explanation=_named_by_digits(model, X, y),
         views={"map": BootstrapMap(random_state=0).fit_transform(X)},
         name="Clusters",
-        note="polyfold groups 1,797 handwritten digits, without being told which digit is which. Each cluster is "
-        "labelled with the digits that most of its images show. Move the slider to see fewer or more clusters. Colour "
-        "by k-means to see which digits it mixes. The table shows how many images are in the cluster of their digit.",
-        table=[["method", "images in the right cluster"], *rows],
+        note=f"polyfold groups {len(X):,} handwritten digits without labels, at every level of detail: move the slider "
+        "for fewer or more clusters, and press a cluster to see its mean image and typical images. Each cluster is "
+        "labelled with the digits that it holds.",
+        table=[["images in the cluster of their digit", "of all"], *rows],
         max_bytes=_BYTES,
     )
 
@@ -122,7 +124,7 @@ def modules() -> Chapter:
     for name, method in methods.items():
         Z, Q = method.transform(X[train]), method.transform(X[test])
         scores = [_precision(Z, Q, truth, [np.arange(M)]), _precision(Z, Q, truth, _remaining())]
-        rows.append([name, *(f"{100 * score:.0f} %" for score in scores)])
+        rows.append([name, *(f"{NEIGHBORS * score:.1f}" for score in scores)])
     return chapter(
         model,
         X,
@@ -131,11 +133,9 @@ def modules() -> Chapter:
         columns={"digit": y},
         diversities=GRID,
         name="Modules",
-        note=f"polyfold describes each image by {M} short lists of numbers, the modules, which can be stored in "
-        "different places. Move the slider: on the left all modules are the same, on the right each shows something "
-        "else. The table shows how many of the ten most similar images a search finds, also after half of the modules "
-        "are lost. Different modules find most of them in both cases.",
-        table=[["method", "found", "found if half is lost"], *rows],
+        note=f"polyfold describes each image by {M} short lists of numbers, the modules. They differ as much as you "
+        "choose with the slider, so that a search for similar images still works after some modules are lost.",
+        table=[["similar images found, of ten", "all there", "half lost"], *rows],
         max_bytes=_BYTES,
     )
 
@@ -154,7 +154,7 @@ def reconstruction() -> Chapter:
         (f"polyfold, {M} modules of {H} numbers", lambda kept: parts[kept].mean(axis=0)),
     ):
         errors = [np.mean([_error(Q, rebuild(kept)) for kept in which]) for which in ([np.arange(M)], _remaining())]
-        rows.append([name, *(f"{100 * error:.0f} %" for error in errors)])
+        rows.append([name, *(f"{100 * error:.0f}{PERCENT}" for error in errors)])
     return chapter(
         model,
         digits.data,
@@ -162,27 +162,23 @@ def reconstruction() -> Chapter:
         images=digits.images,
         columns={"digit": digits.target},
         name="Reconstruction",
-        note="polyfold stores each image in several modules and draws it again from those that are there. Click an "
-        "image to see it next to its reconstruction. The table shows the error on new images. With everything there, "
-        "principal components (PCA) are better; after half of the numbers is lost, the modules are.",
-        table=[["method", "error", "error if half is lost"], *rows],
+        note=f"polyfold stores each image in {M} modules and draws it again from those that are left. Click a point to "
+        "see its image next to the reconstruction.",
+        table=[["error on new images", "all there", "half lost"], *rows],
         max_bytes=_BYTES,
     )
 
 
-def _images(strips: NDArray | None, k: int) -> NDArray:
-    return np.asarray(strips)[k].reshape(-1, SIZE, SIZE)
-
-
 def _named_by_digits(model: BootstrapClustering, X: NDArray, digits: NDArray) -> Explanation:
     """Explain the clusters of all levels by the digits, which the model has not seen."""
-    explanation = explain(model, X, images=(8, 8), random_state=0)
-    column, names = digits.astype(str).astype(object)[:, None], {}
+    names = _names_of(model.labels_, digits)
     for level, labels in enumerate(model.levels_):
-        own = explain(labels, column, feature_names=["digit"], random_state=0).names
-        names |= {f"level {level} {key}": name for key, name in own.items()}
-    chosen = explain(model.labels_, column, feature_names=["digit"], random_state=0).names
-    return replace(explanation, names=names | chosen)
+        names |= {f"level {level} {key}": name for key, name in _names_of(labels, digits).items()}
+    return replace(explain(model, X, images=(8, 8), random_state=0), names=names)
+
+
+def _names_of(labels: NDArray, digits: NDArray) -> dict[str, str]:
+    return explain(labels, digits.astype(str)[:, None], feature_names=["digit"], random_state=0).names
 
 
 def _remaining(draws: int = 20) -> list[NDArray]:
