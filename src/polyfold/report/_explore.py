@@ -32,7 +32,8 @@ from polyfold.report._views import Model, Views, unwrap
 # A page stays below 5 MB: what the frame and the drawing library leave of it.
 _PAGE_BYTES = 4_600_000
 _NEIGHBORS, _VIEWS = 6, 6
-SCRIPTS = ("regl-scatterplot.min.js", "data.js", "profiles.js", "panels.js", "labels.js", "details.js", "explorer.js")
+_OWN_SCRIPTS = ("data", "profiles", "panels", "labels", "details", "selection", "explorer")
+SCRIPTS = ("regl-scatterplot.min.js", *(f"{name}.js" for name in _OWN_SCRIPTS))
 
 
 class Arrays:

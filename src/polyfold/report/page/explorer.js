@@ -82,7 +82,7 @@ class Explorer {
 
   introduce() {
     const { chapter } = this;
-    const shown = chapter.total > chapter.n ? `${chapter.n} of ${chapter.total} rows are shown, drawn at random.` : "";
+    const shown = chapter.total > chapter.n ? `${COUNT.format(chapter.n)} of them are shown, drawn at random.` : "";
     const some = chapter.shown < chapter.parts ? `${chapter.shown} of ${chapter.parts} ${chapter.kind} are shown.` : "";
     get("note").textContent = [chapter.note, shown, some].filter(Boolean).join(" ");
     get("comparison").replaceChildren(...(chapter.table.length ? [table(chapter.table)] : []));
@@ -118,6 +118,7 @@ class Explorer {
     const planes = step.views.map((view) => planeOf(this.data.array(view.points)));
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     await this.panels.draw({ chapter, views: step.views, planes, coloring: this.coloring, animate: animate && !still });
+    if (this.panels.chapter !== this.chapter) return; // another tab is about to be drawn
     this.showNames();
     this.highlight();
   }
@@ -148,8 +149,8 @@ class Explorer {
 
   async goTo(index) {
     this.step = index;
-    await this.draw(true);
     const { diversity, figures } = this.chapter.steps[index];
+    await this.draw(true);
     announce(`λ = ${diversity}: ${figures.map(([name, value]) => `${name} ${NUMBER.format(value)}`).join(", ")}`);
   }
 
