@@ -33,6 +33,9 @@ def main() -> None:
     ours = pf.NonRedundantEmbedding(3, random_state=0).fit(X)
     plain = pf.KernelEmbedding(3, kernel="laplacian_eigenmaps", random_state=0).fit(X)
     found, other = (pf.explain(model, X, images=(SIZE, SIZE), random_state=0) for model in (ours, plain))
+    repeated = abs(spearmanr(plain.transform(X)[:, 1], np.abs(angles[:, 0])).statistic)
+    if repeated < 0.9:
+        raise RuntimeError(f"The second axis of Laplacian eigenmaps does not repeat the turn: {repeated:.2f}.")
     figure = new_card()
     figure.text(LEFT, 0.91, f"{N:,} images, no labels, three axes", color=TEXT, fontsize=19, weight="bold")
     for k in range(3):

@@ -63,7 +63,7 @@ def axis_strengths(features: Features, Z: NDArray, most: int, rng: np.random.Ran
         order = np.argsort(-share[:, k], kind="stable")
         leader = _leaders(features, order[share[order, k] > null][: 10 * JOINT_FEATURES], D)
         leading = order[leader[order] == order]
-        first = leading[:JOINT_FEATURES]
+        first = np.sort(leading[:JOINT_FEATURES])
         choice = _choice(features, Y[:, k], first, most, np.random.RandomState(seeds[k]))
         chosen = first[choice.order]
         rank, joint = np.zeros(D, dtype=int), np.full(D, np.nan)
@@ -127,7 +127,7 @@ def _leaders(features: Features, near: NDArray, D: int) -> NDArray:
 
 
 def _choice(features: Features, y: NDArray, first: NDArray, most: int, rng: np.random.RandomState) -> Choice:
-    """Choose among the features `first`, on a sample of the rows."""
+    """Choose among the features `first`, ascending, on a sample of the rows."""
     n = len(y)
     rows = np.arange(n) if n <= JOINT_ROWS else np.sort(rng.choice(n, JOINT_ROWS, replace=False))
     if most == 0 or np.ptp(y[rows]) == 0 or len(rows) < 10:
@@ -137,17 +137,9 @@ def _choice(features: Features, y: NDArray, first: NDArray, most: int, rng: np.r
     codes = features.codes[rows][:, first[(first >= D) & (first < D + K)] - D]
     words = None if features.words is None else features.words[rows][:, first[first >= D + K] - D - K]
     part = Features(len(rows), numbers, [""] * numbers.shape[1], codes, [""] * codes.shape[1], [], words)
-    # Numbers, categories and words, as in `part`; `back` leads from there to the order of `first`.
-    order = [
-        *np.flatnonzero(first < D),
-        *np.flatnonzero((first >= D) & (first < D + K)),
-        *np.flatnonzero(first >= D + K),
-    ]
-    columns = [centred(numbers[:, [j]]) for j in range(numbers.shape[1])]
-    columns += [centred((code[:, None] == np.unique(code)).astype(float)) for code in codes.T]
     present = np.zeros((len(rows), 0)) if words is None else (words > 0).toarray().astype(float)
-    columns += [centred(present[:, [j]]) for j in range(present.shape[1])]
+    levels = [(code[:, None] == np.unique(code)).astype(float) for code in codes.T]
+    columns = [centred(values) for values in (*numbers.T[:, :, None], *levels, *present.T[:, :, None])]
     cells = np.hstack([np.minimum((part.ranks * CELLS).astype(int), CELLS - 1), codes % CELLS, present])
     candidates = Candidates(columns, cells.astype(int), lambda Y: feature_strengths(part, Y).share)
-    choice = choose_features(y[rows], candidates, most, rng)
-    return Choice([int(order[j]) for j in choice.order], choice.joint)
+    return choose_features(y[rows], candidates, most, rng)
