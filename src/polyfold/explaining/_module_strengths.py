@@ -14,7 +14,7 @@ MODULE_WORDS = 500
 
 
 def linear_shares(Z: NDArray, Y: NDArray) -> NDArray:
-    """Return the share of the variance of each column of `Y` (n, t) that linear functions of `Z` (n, h) explain.
+    """Return the fraction of the variance of each column of `Y` (n, t) that linear functions of `Z` (n, h) explain.
 
     The regression leaves out the row it predicts: errors are divided by one minus the leverage.
     """

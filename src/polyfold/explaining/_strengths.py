@@ -32,7 +32,7 @@ BLOCK = 64
 
 @dataclass(frozen=True)
 class Strengths:
-    """Shares of variance of t targets that each of D features explains alone."""
+    """Fractions of variance of t targets that each of D features explains alone."""
 
     share: NDArray  # (D, t)
     sign: NDArray  # (D, t), of the trend

@@ -86,7 +86,7 @@ class ExplanationDisplay(Display):
                 _bars(ax, table["feature"][own], table["strength"][own], table["sign"][own])
                 ax.axvline(float(table["null"][own[0]]), color="gray", linestyle=":", linewidth=1)
                 ax.set_xlim(0, 1)
-                ax.set_xlabel("share of variance explained")
+                ax.set_xlabel("fraction of variance explained")
             ax.set_title(_wrapped(f"axis {k}: {shown.name_of(f'axis {k}')}"), loc="left")
 
     def _plot_clusters(self, plt: Any) -> None:
