@@ -27,7 +27,7 @@ from polyfold.report._explanations import Explained
 from polyfold.report._points import Points
 from polyfold.report._scores import Scorer, true_rows
 from polyfold.report._steps import SliderStep, path_of, quantised, slider_grid, steps_of, thinned, with_neighbors
-from polyfold.report._views import Model, Views, unwrap
+from polyfold.report._views import Model, Views, _as_rows, unwrap
 
 # A page stays below 5 MB: what the frame and the drawing library leave of it.
 _PAGE_BYTES = 4_600_000
@@ -225,6 +225,8 @@ def chapter(
         raise ValueError(f"X must have at least 3 rows to be explored, got {total}.")
     check_count("max_points", max_points, minimum=3)
     rows = np.sort(rng.permutation(total)[:max_points]) if total > max_points else np.arange(total)
+    if isinstance(model, np.ndarray):
+        model = _as_rows(model, total)[rows]
     shown_X = _safe_indexing(X, rows) if len(rows) < total else X
     inner, inner_X = unwrap(model, shown_X)
     points = Points(X, rows, y=y, columns=columns, texts=texts, views=views)
