@@ -157,6 +157,7 @@ class Explorer {
   // Colour all views by the clusters of a level.
   showLevel(index) {
     this.level = index;
+    get("level").value = index;
     get("color").value = "level";
     this.nameLevel(index);
     this.draw(false);
