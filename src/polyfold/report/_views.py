@@ -87,8 +87,8 @@ def clusterer_views(model: Model, X: Table, data: Matrix | None, rng: np.random.
     Layers and pairs of coordinates are left out: two of many directions show a few of the clusters only.
     """
     views = views_of(model, X, most=1)
-    is_dense = isinstance(data, np.ndarray) and np.isfinite(data).all()
-    shown = [] if has_map else [View(MAP, views.whole, map_plane(data if is_dense else views.whole, rng))]
+    mapped = data if isinstance(data, np.ndarray) and np.isfinite(data).all() else views.whole
+    shown = [] if has_map else [View(MAP, views.whole, map_plane(mapped, rng))]
     return replace(views, kind="clusters", views=shown, shown=views.count)
 
 
