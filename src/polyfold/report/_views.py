@@ -102,6 +102,7 @@ def map_plane(rows: NDArray, rng: np.random.RandomState) -> NDArray:
     scaled = (rows - rows.mean(axis=0)) / (np.abs(rows).max() or 1.0)
     perplexity = min(30.0, (len(placed) - 1) / 3)
     plane = TSNE(perplexity=perplexity, random_state=rng).fit_transform(scaled[placed]).astype(np.float64)
+    plane /= np.maximum(np.ptp(plane, axis=0), np.finfo(float).tiny)  # fills the plot
     if len(placed) == n:
         return plane
     return KNeighborsRegressor(3, weights="distance").fit(scaled[placed], plane).predict(scaled)
