@@ -1,10 +1,9 @@
 """What an explanation adds to a chapter of the page: names of clusters, axes and modules, and strips of images."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from polyfold.report._explanations import Explained
 from polyfold.report._images import as_images, sheet
@@ -38,16 +37,22 @@ def name_view(view: View, explanation: Explained | None) -> dict[str, Any]:
     return {"about": about, "axes": ends}
 
 
-def describe_axes(explanation: Explained | None) -> list[dict[str, Any]]:
-    """Return every axis with the names of its ends and the features, or the strip of images, that explain it."""
+def describe_axes(explanation: Explained | None, method: str = "") -> list[dict[str, Any]]:
+    """Return every axis with the names of its ends and the features, or the strip of images, that explain it.
+
+    The names of the axes start with the name of the method, if given.
+    """
     if explanation is None or "axes" not in explanation.tables:
         return []
     table, out = explanation.tables["axes"], []
     for k in np.unique(table["axis"]).tolist():
         part = f"axis {k}"
-        axis: dict[str, Any] = {"name": part, "ends": [explanation.names[f"{part} {end}"] for end in ("low", "high")]}
-        if explanation.images is not None and explanation.walk is not None:
-            axis["strip"] = _strip(explanation.walk[k].reshape(-1, *explanation.images))
+        axis: dict[str, Any] = {
+            "name": f"{method}, {part}" if method else part,
+            "ends": [explanation.names[f"{part} {end}"] for end in ("low", "high")],
+        }
+        if explanation.images is not None and explanation.strips is not None:
+            axis["strip"] = _strip(explanation.strips[k].reshape(-1, *explanation.images))
         else:
             own = np.flatnonzero((table["axis"] == k) & (table["repeats"] == "") & (table["strength"] > table["null"]))
             axis["features"] = [
@@ -56,11 +61,6 @@ def describe_axes(explanation: Explained | None) -> list[dict[str, Any]]:
             ]
         out.append(axis)
     return out
-
-
-def named_strips(strips: Mapping[str, ArrayLike] | None) -> list[dict[str, Any]]:
-    """Return strips of images that the caller passes, by name."""
-    return [{"name": str(name), "strip": _strip(np.asarray(images))} for name, images in (strips or {}).items()]
 
 
 def _strip(images: NDArray) -> dict[str, Any]:

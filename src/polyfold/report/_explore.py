@@ -22,7 +22,7 @@ from polyfold._files import write_file
 from polyfold._threads import using_threads
 from polyfold._typing import RandomState, Table
 from polyfold._validation import check_count
-from polyfold.report._annotations import describe_axes, name_clusters, name_view, named_strips
+from polyfold.report._annotations import describe_axes, name_clusters, name_view
 from polyfold.report._columns import Columns
 from polyfold.report._explanations import Explained
 from polyfold.report._points import Points
@@ -191,7 +191,7 @@ def chapter(
     columns: Columns | None = None,
     texts: Sequence[str] | None = None,
     explanation: Explained | None = None,
-    strips: Mapping[str, ArrayLike] | None = None,
+    compared: Mapping[str, Explained] | None = None,
     views: Mapping[str, ArrayLike] | None = None,
     diversities: Sequence[float] | None = None,
     max_points: int = 10_000,
@@ -207,8 +207,8 @@ def chapter(
     ----------
     model, X, y, images, columns, texts, explanation, views, diversities, max_points, random_state : optional
         As in :func:`explore`.
-    strips : mapping of str to array-like of shape (steps, height, width), default=None
-        Rows of images to show by name, after those of the axes of the explanation.
+    compared : mapping of str to Explanation, default=None
+        Explanations of other models of the same rows. Their axes are shown next to those of the model.
     name : str, default=None
         None is the name of the model's class.
     note : str, default=None
@@ -254,10 +254,13 @@ def chapter(
         with_neighbors(s, min(_NEIGHBORS, len(rows) - 1)) if everywhere or i == start else s
         for i, s in enumerate(steps)
     ]
+    described = describe_axes(explanation)
+    for method, other in (compared or {}).items():
+        described += describe_axes(other, method)
     content |= {
         "name": name or type(inner).__name__.replace("ndarray", "coordinates"),
         "note": _sentence(inner, shown_X, points, steps[0].views) if note is None else note,
-        "axes": [*describe_axes(explanation), *named_strips(strips)],
+        "axes": described,
         "table": [list(map(str, row)) for row in table],
         "total": total,
         "start": start,

@@ -80,6 +80,7 @@ function showBars(title, root, step) {
 // Every axis with the names of its ends and a strip of images, or the features that explain it.
 function showAxes(section, axes) {
   section.hidden = !axes.length;
+  section.classList.toggle("first", axes.some(({ strip }) => strip)); // images tell more than points
   section.lastElementChild.replaceChildren(
     ...axes.map(({ name, ends, strip, features: explained }) => {
       const part = element("div", { className: "axis" }, element("h3", { textContent: name }));
@@ -95,8 +96,9 @@ function stripNode(strip, name) {
   const line = element("div", { className: "images" });
   line.setAttribute("role", "img");
   line.setAttribute("aria-label", `images along ${name}`);
+  const side = Math.min(60, Math.floor((innerWidth - 60) / strip.count) - 2); // all of them fit on a phone
   for (let i = 0; i < strip.count; i++) {
-    const node = thumbnail(strip, "", i, 64);
+    const node = thumbnail(strip, "", i, side);
     node.style.backgroundImage = `url(${strip.url})`;
     line.append(node);
   }
