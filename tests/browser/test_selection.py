@@ -218,7 +218,7 @@ def images(tmp_path_factory):
         pf.explain(modules.transform_modules(X), frame, random_state=0),
     ]
     parts = [
-        chapter(axes, X, y=y, images=pictures, explanation=explanations[0], name="Axes", strips={"all": pictures[:5]}),
+        chapter(axes, X, y=y, images=pictures, explanation=explanations[0], name="Axes"),
         chapter(modules, X, y=y, images=pictures, explanation=explanations[1], name="Modules", note="Three modules."),
     ]
     path = write_page(parts, tmp_path_factory.mktemp("images") / "images.html", title="Images")
@@ -249,7 +249,7 @@ def test_axes_and_modules_carry_their_names(browser, images):
     assert [f"← {axes.names['axis 0 low']}", f"{axes.names['axis 0 high']} →"] == ends[:2]
     assert [f"↓ {axes.names['axis 1 low']}", f"↑ {axes.names['axis 1 high']}"] == ends[2:]
     strips = browser.all("#axes .images")
-    assert [len(strip.find_elements("css selector", ".thumb")) for strip in strips] == [7, 7, 5]
+    assert [len(strip.find_elements("css selector", ".thumb")) for strip in strips] == [7, 7]
     browser.all("#tabs button")[1].click()
     browser.until("document.documentElement.dataset.ready === '1'")
     assert browser.find("#note").text == "Three modules."

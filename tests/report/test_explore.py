@@ -374,12 +374,13 @@ def test_clusters_axes_and_modules_have_the_names_of_the_explanation(model, tmp_
 def test_axes_have_strips_or_features(tmp_path):
     Z = PCA(3).fit_transform(X)
     explanation = pf.explain(Z, X, images=(8, 8), random_state=0)
-    strips = {"first digits": IMAGES[:4]}
-    page = write_page([chapter(Z, X, explanation=explanation, strips=strips)], tmp_path / "p.html", title="t")
+    other = {"raw": pf.explain(X[:, 2:4], X, images=(8, 8), random_state=0)}
+    page = write_page([chapter(Z, X, explanation=explanation, compared=other)], tmp_path / "p.html", title="t")
     (one,) = Page(page).chapters
-    assert [(axis["name"], axis["strip"]["count"]) for axis in one["axes"]] == [
-        ("axis 0", 7), ("axis 1", 7), ("axis 2", 7), ("first digits", 4),
+    assert [axis["name"] for axis in one["axes"]] == [
+        "axis 0", "axis 1", "axis 2", "raw, axis 0", "raw, axis 1",
     ]  # fmt: skip
+    assert {axis["strip"]["count"] for axis in one["axes"]} == {7}
     assert one["steps"][0]["views"][1]["axes"] == [
         [explanation.names[f"axis {k} {end}"] for end in ("low", "high")] for k in (1, 2)
     ]
