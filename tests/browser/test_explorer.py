@@ -135,6 +135,9 @@ def test_a_lasso_in_one_view_highlights_the_same_points_in_all(browser, page):
     assert np.abs(np.array(inside) - centre).max() <= 78
     settled(browser)
     assert all(a != b for a, b in zip(drawn, canvases(browser), strict=True))
+    assert browser.find("#selection h3").text == "Selected rows"
+    assert len(browser.all("#selection .mean")) == 2
+    assert len(browser.all("#selection .point")) == min(count, 6)
     browser.find("#clear").click()
     assert selected(browser) == 5 * [0]
 

@@ -329,7 +329,9 @@ def report_file(
         shape = None if images is None or images.ndim > 3 else images.shape[1:]
         explanation = polyfold.explain(fitted, rows, texts=words, images=shape, levels=True, random_state=0)
         shown = {"columns": _shown_columns(opened), "images": images, "texts": words, "explanation": explanation}
-        polyfold.report.explore(fitted, rows, y=named, **shown, path=path, title=title, max_points=points)
+        polyfold.report.explore(
+            fitted, rows, y=named, **shown, path=path, title=title or Path(data).stem, max_points=points
+        )
     return {"output": output, "bytes": path.stat().st_size}
 
 

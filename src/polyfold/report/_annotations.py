@@ -14,16 +14,19 @@ SHOWN = 4
 
 
 def name_clusters(columns: list[dict[str, Any]], levels: list[dict[str, Any]], explanation: Explained) -> None:
-    """Add the names of clusters to the encoded column "cluster" and to the encoded levels."""
+    """Add the names of clusters to the encoded column of the labels and to the encoded levels."""
     names = explanation.names
+    several = any(key.startswith("level ") for key in names)
+    prefix = ""
     for number, level in enumerate(levels):
-        several = any(key.startswith("level ") for key in names)
-        prefix = f"level {number} " if several else ""
-        if several or level["chosen"]:
+        if several:
+            level["names"] = [names.get(f"level {number} cluster {label}") for label in level["classes"]]
+        if level["chosen"]:
+            prefix = f"level {number} " if several else ""
             level["names"] = [names.get(f"{prefix}cluster {label}") for label in level["classes"]]
     for column in columns:
-        if column["name"] == "cluster" and column["kind"] == "class":
-            column["names"] = [names.get(f"cluster {label}") for label in column["classes"]]
+        if column.get("role") == "cluster":
+            column["names"] = [names.get(f"{prefix}cluster {label}") for label in column["classes"]]
 
 
 def name_view(view: View, explanation: Explained | None) -> dict[str, Any]:

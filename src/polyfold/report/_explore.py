@@ -1,4 +1,4 @@
-"""One page to explore a fitted model with: linked views, the diversity slider, neighbours, figures."""
+"""An HTML report of a fitted model: named clusters on a map, linked views, selections, sliders, neighbours."""
 
 import base64
 import gzip
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
@@ -27,7 +28,7 @@ from polyfold.report._explanations import Explained
 from polyfold.report._points import Points
 from polyfold.report._scores import Scorer, true_rows
 from polyfold.report._steps import SliderStep, path_of, quantised, slider_grid, steps_of, thinned, with_neighbors
-from polyfold.report._views import Model, Views, unwrap
+from polyfold.report._views import Model, Views, _as_rows, unwrap
 
 # A page stays below 5 MB: what the frame and the drawing library leave of it.
 _PAGE_BYTES = 4_600_000
@@ -112,25 +113,27 @@ def explore(
     max_points: int = 10_000,
     random_state: RandomState = 0,
 ) -> Path:
-    """Write one HTML file in which a fitted model can be explored, without a server or a connection.
+    """Write an HTML report of a fitted model as one file that needs no server.
 
-    It shows small multiples of the modules, of the layers of a network or of pairs of coordinates; points selected
-    in one are highlighted in all. Models with `diversity_path` have a slider over λ, and clusterers with `levels_` one
-    over the levels, which colours all views.
+    Clusterers are shown by a map with the names of the clusters, other models by plots of their modules, layers or
+    pairs of coordinates. Selected rows are highlighted in all plots, and described by the columns, words or mean images
+    by which they differ from the rest. Models with `diversity_path` have a slider over λ, clusterers with `levels_` one
+    over the levels.
 
     Parameters
     ----------
     model : fitted estimator or ndarray of shape (n, c)
         Any polyfold or scikit-learn representation, a pipeline that ends in one, or the coordinates themselves.
     X : {array-like, sparse matrix, data frame} of shape (n, n_features)
-        The points to show, as the model's `transform` takes them.
+        The rows to show, as the model's `transform` takes them.
     y : array-like of shape (n,), default=None
-        Classes or numbers to colour by, called by the name of the series, or of the entry of `columns` that is the
-        same array.
+        Classes or numbers to colour by. The name is that of the series, or of the entry of `columns` that is the same
+        array.
     images : array-like of shape (n, height, width) or (n, height, width, 3), default=None
-        Pictures of the points, shown as thumbnails.
+        One image for each row, shown as thumbnails and mean images.
     columns : data frame or mapping of str to array-like of shape (n,), default=None
-        What to show beside a point; None takes the columns of `X` where it is a data frame.
+        Values of every row, by which selections are described. None takes the columns of `X`; those of an array only
+        if there are neither images nor texts.
     texts : sequence of str, default=None
         One text for each row. Selections are then described by words and typical texts.
     explanation : Explanation, default=None
@@ -142,12 +145,12 @@ def explore(
     views : mapping of str to array-like of shape (n, c), default=None
         Further representations of the same points, to compare with. One named "map" comes first.
     diversities : sequence of float, default=None
-        Stations of the slider beside the model's own λ. None is a grid that widens towards 0 where the closed form
-        gives them in milliseconds, and no slider for iterative solvers, which are run again for every station.
+        Values of λ on the slider, in addition to that of the model. None takes a grid for the closed form. Iterative
+        solvers have no slider by default, because they are fitted again for every value.
     max_points : int, default=10000
-        Of more points, so many are drawn at random; the page says so.
+        Rows that are shown. If there are more, they are drawn at random.
     random_state : int, RandomState or None, default=0
-        Of that choice, and of the points that figures are taken from.
+        Seed of the rows that are drawn, of those that scores are computed from, and of the map.
 
     Returns
     -------
@@ -155,9 +158,9 @@ def explore(
 
     Notes
     -----
-    Up to 10,000 points the file stays below 5 MB: where it would not, first neighbours are kept for the model's own
-    λ only, then stations of the slider are left out, and thumbnails are small. Figures are of at most 1,000 points,
-    each left out of its own neighbours.
+    Up to 10,000 rows the file stays below 5 MB. If necessary, neighbours are stored for the model's own λ only, values
+    of λ are left out, and thumbnails are small. Scores are computed from at most 1,000 rows; a row is never its own
+    neighbour.
 
     Examples
     --------
@@ -178,7 +181,7 @@ def explore(
     return write_page([one], path, title=title or one.content["name"])
 
 
-@using_threads(None)  # one each in the libraries below: theirs would wait for one another by spinning
+@using_threads(None)  # one thread in BLAS and OpenMP: their pools slow one another down
 def chapter(
     model: Model,
     X: Table,
@@ -225,6 +228,8 @@ def chapter(
         raise ValueError(f"X must have at least 3 rows to be explored, got {total}.")
     check_count("max_points", max_points, minimum=3)
     rows = np.sort(rng.permutation(total)[:max_points]) if total > max_points else np.arange(total)
+    if isinstance(model, np.ndarray):
+        model = _as_rows(model, total)[rows]
     shown_X = _safe_indexing(X, rows) if len(rows) < total else X
     inner, inner_X = unwrap(model, shown_X)
     points = Points(X, rows, y=y, columns=columns, texts=texts, views=views)
@@ -262,7 +267,7 @@ def chapter(
         "parts": steps[0].views.count,
         "shown": steps[0].views.shown,
         "kind": steps[0].views.kind,
-        "parameters": _parameters(model),
+        "parameters": _parameters(model[-1] if isinstance(model, Pipeline) else model),
     }
     return Chapter(content | points.sheets, steps, explanation)
 

@@ -78,7 +78,7 @@ class Points:
 
     def add_features(self, model: Any, X: Table, names: Sequence[str]) -> None:
         """Add the columns of an array of numbers: those that the representation explains best, if there are many."""
-        rows = X if hasattr(X, "tocsc") else np.asarray(X)
+        rows: Any = X if hasattr(X, "tocsc") else np.asarray(X)
         if rows.ndim != 2 or rows.dtype.kind not in "fiub":
             return
         width = rows.shape[1]

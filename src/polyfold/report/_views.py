@@ -87,8 +87,8 @@ def clusterer_views(model: Model, X: Table, data: Matrix | None, rng: np.random.
     Layers and pairs of coordinates are left out: two of many directions show a few of the clusters only.
     """
     views = views_of(model, X, most=1)
-    is_dense = isinstance(data, np.ndarray) and np.isfinite(data).all()
-    shown = [] if has_map else [View(MAP, views.whole, map_plane(data if is_dense else views.whole, rng))]
+    mapped = data if isinstance(data, np.ndarray) and np.isfinite(data).all() else views.whole
+    shown = [] if has_map else [View(MAP, views.whole, map_plane(mapped, rng))]
     return replace(views, kind="clusters", views=shown, shown=views.count)
 
 
@@ -102,6 +102,7 @@ def map_plane(rows: NDArray, rng: np.random.RandomState) -> NDArray:
     scaled = (rows - rows.mean(axis=0)) / (np.abs(rows).max() or 1.0)
     perplexity = min(30.0, (len(placed) - 1) / 3)
     plane = TSNE(perplexity=perplexity, random_state=rng).fit_transform(scaled[placed]).astype(np.float64)
+    plane /= np.maximum(np.ptp(plane, axis=0), np.finfo(float).tiny)  # fills the plot
     if len(placed) == n:
         return plane
     return KNeighborsRegressor(3, weights="distance").fit(scaled[placed], plane).predict(scaled)

@@ -5,8 +5,8 @@ const DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 // Zeros after the point are hard to count.
 const NUMBER = { format: (v) => (v !== 0 && Math.abs(v) < 1e-4 ? v.toExponential(3) : DIGITS.format(v)) };
 const COUNT = new Intl.NumberFormat("en");
-const READABLE = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 const [IN_LIST, IN_SELECTION, TYPICAL, FACTS] = [3, 6, 6, 12];
+const LONGEST = 3; // standard deviations of the longest bar
 // What the figures measure. They are computed from at most 1,000 of the points shown.
 const FIGURES = {
   "precision at 10": "neighbours kept: fraction of the 10 nearest rows in the data that are among the 10 nearest in the representation",

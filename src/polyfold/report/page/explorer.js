@@ -136,7 +136,7 @@ class Explorer {
     const [panel] = this.panels.panels;
     this.labels.clear();
     if (!panel?.plane || column?.kind !== "class" || !get("names").checked) return;
-    const means = this.chapter.pixels ? meanImages(this.chapter, column.values, column.classes.length) : null;
+    const { means } = profile(this.chapter, column);
     const groups = column.classes.map((_, c) => ({
       text: className(column, c),
       image: means && imageNode(means[c], this.chapter.images, 28),
@@ -157,6 +157,7 @@ class Explorer {
   // Colour all views by the clusters of a level.
   showLevel(index) {
     this.level = index;
+    get("level").value = index;
     get("color").value = "level";
     this.nameLevel(index);
     this.draw(false);

@@ -17,8 +17,7 @@ function features(chapter) {
 // every row, -1 for none.
 function differences(chapter, codes, count) {
   const found = Array.from({ length: count }, () => []);
-  const sizes = new Float64Array(count);
-  for (const code of codes) if (code >= 0) sizes[code] += 1;
+  const sizes = countCodes(codes, count);
   for (const column of features(chapter)) {
     if (column.kind === "number") compareNumbers(column, codes, found);
     else compareShares(column.classes.map((level) => ({ name: `${column.name}: ${level}`, column })), (i) => [column.values[i]], codes, sizes, found);
@@ -27,6 +26,23 @@ function differences(chapter, codes, count) {
   if (words) compareShares(words.vocabulary.map((word) => ({ name: word, word })), (i) => words.rows[i], codes, sizes, found);
   for (const list of found) list.sort((a, b) => Math.abs(b.effect) - Math.abs(a.effect));
   return found;
+}
+
+// Sizes, differences and mean images of the classes of a column, computed once.
+function profile(chapter, column) {
+  const { values, classes } = column;
+  column.profile ??= {
+    sizes: countCodes(values, classes.length),
+    found: differences(chapter, values, classes.length),
+    means: chapter.pixels ? meanImages(chapter, values, classes.length) : null,
+  };
+  return column.profile;
+}
+
+function countCodes(codes, count) {
+  const sizes = new Float64Array(count);
+  for (const code of codes) if (code >= 0) sizes[code] += 1;
+  return sizes;
 }
 
 function compareNumbers(column, codes, found) {
@@ -46,7 +62,7 @@ function compareNumbers(column, codes, found) {
     const rest = all.map((v, k) => v - own[k]);
     const effect = standardised(own, rest, all);
     if (Math.abs(effect) < SMALL) return;
-    const [inside, outside] = [own, rest].map(([n, sum]) => READABLE.format(middle + sum / n));
+    const [inside, outside] = roundedPair(middle + own[1] / own[0], middle + rest[1] / rest[0]);
     found[g].push({ name: column.name, column, effect, inside, outside });
   });
 }
@@ -81,6 +97,13 @@ function standardised(inside, outside, all) {
 }
 
 const summed = (groups) => groups.reduce((all, own) => all.map((v, k) => v + own[k]), [0, 0, 0]);
+// Two numbers with as many digits as it takes to see their difference.
+function roundedPair(a, b) {
+  const digits = Math.max(0, Math.min(20, 1 - Math.floor(Math.log10(Math.abs(a - b)))));
+  const format = new Intl.NumberFormat("en", { maximumFractionDigits: digits, useGrouping: "min2" });
+  return [format.format(a), format.format(b)];
+}
+
 const percent = (share) => `${Math.round(100 * share)} %`;
 
 // Words of the texts, without stop words, contractions, words in one text and words in more than half of them.
@@ -126,10 +149,9 @@ function tile(chapter, i, visit) {
 // The mean image of every group.
 function meanImages(chapter, codes, count) {
   const means = Array.from({ length: count }, () => new Float64Array(3 * chapter.images.width * chapter.images.height));
-  const sizes = new Float64Array(count);
+  const sizes = countCodes(codes, count);
   for (let i = 0; i < codes.length; i++) {
     if (codes[i] < 0) continue;
-    sizes[codes[i]] += 1;
     const mean = means[codes[i]];
     tile(chapter, i, (k, value) => (mean[k] += value));
   }

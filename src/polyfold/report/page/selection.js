@@ -6,10 +6,7 @@ function showClasses(root, chapter, column, coloring, onClass) {
   root.hidden = !column || column.kind === "text";
   if (root.hidden) return;
   if (coloring.type === "continuous") return showRamp(root, column, coloring);
-  const sizes = column.classes.map(() => 0);
-  for (const code of column.values) sizes[code] += 1;
-  const found = differences(chapter, column.values, column.classes.length);
-  const means = chapter.pixels ? meanImages(chapter, column.values, column.classes.length) : null;
+  const { sizes, found, means } = profile(chapter, column);
   const order = column.classes.map((_, c) => c);
   if (column.role === "cluster") order.sort((a, b) => isNoise(column, a) - isNoise(column, b) || sizes[b] - sizes[a]);
   const buttons = order.map((c) => {
@@ -150,7 +147,7 @@ function showSelection(root, chapter, { rows, title }, reference, column, colors
   const codes = new Int32Array(chapter.n).fill(reference ? -1 : 1);
   for (const i of reference?.rows ?? []) codes[i] = 1;
   for (const i of rows) codes[i] = 0;
-  const others = reference ? `“${reference.title}”` : "the rest";
+  const others = reference ? "the other" : "the rest";
   const [found] = differences(chapter, codes, 2);
   const count = `${COUNT.format(rows.length)} of ${COUNT.format(chapter.n)} rows (${percent(rows.length / chapter.n)})${reference ? `, compared with “${reference.title}” (${COUNT.format(reference.rows.length)} rows)` : ""}`;
   const parts = [element("h3", { textContent: title }), element("p", { id: "count", textContent: count })];
@@ -169,10 +166,10 @@ function showSelection(root, chapter, { rows, title }, reference, column, colors
 function differenceBars(found, others) {
   const shown = found.slice(0, IN_SELECTION);
   if (!shown.length) return [element("p", { className: "hint", textContent: "No column differs by more than 0.2 standard deviations." })];
-  const longest = Math.max(1, ...shown.map((d) => Math.abs(d.effect)));
+  const longest = Math.min(LONGEST, Math.max(1, ...shown.map((d) => Math.abs(d.effect))));
   const rows = shown.map((d) => {
     const fill = element("i", { className: d.effect < 0 ? "down" : "up" });
-    fill.style.width = `${(50 * Math.abs(d.effect)) / longest}%`;
+    fill.style.width = `${50 * Math.min(1, Math.abs(d.effect) / longest)}%`;
     const values = element("span", { className: "values" }, element("b", { textContent: d.inside }), ` ${d.outside}`);
     const row = element("div", { className: "difference" }, element("span", { textContent: d.name, title: d.name }), element("div", { className: "both" }, fill), values);
     row.title = `difference of ${NUMBER.format(d.effect)} standard deviations`;
