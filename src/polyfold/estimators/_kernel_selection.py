@@ -73,7 +73,8 @@ class KernelChoice:
         if not self.rotates or operator.has_units:
             return np.eye(F.shape[1])
         by_distances = _holds_distances(self.kernel, rows)
-        return best_rotation(criterion(operator, rows, seed, by_distances=by_distances), F)
+        R = best_rotation(criterion(operator, rows, seed, by_distances=by_distances), F)
+        return R / (F @ R).std(axis=0)  # coordinates are uncorrelated in the measure of the kernel, nearly so in ours
 
 
 @dataclass(frozen=True)
