@@ -60,7 +60,9 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         Bandwidth α of the regression, relative to the root mean squared norm of the earlier coordinates (0.1 to 0.6 in
         the paper). A smaller bandwidth excludes more functions of the earlier coordinates. For each coordinate "auto"
         takes, of ∞ (only uncorrelated), 0.6, 0.35, 0.2 and 0.12, the one with the lowest unexplained fraction, or the
-        widest within its standard error. A number is the paper's algorithm to the letter.
+        widest within its standard error. With "auto", the coordinates after the first are also rotated, so that the
+        leading ones have the lowest unexplained fraction, if it falls by three standard errors. Isomap and kernels of
+        two points keep their axes. A number is the paper's algorithm to the letter.
     smoother : {"nadaraya_watson", "locally_linear"}, default="nadaraya_watson"
     rank_cut : float, default=0.03
         Functions that the smoother damps below this fraction of the largest gain are not excluded.
@@ -86,16 +88,19 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         is 1 for graph kernels; for Isomap and kernels of two points it is the eigenvalue over n, as in
         `KernelEmbedding`, so that distances mean what they mean there.
     n_components_ : int
+    rotation_ : ndarray of shape (n_directions, n_directions)
+        Rotation of the coordinates that were found; the identity if they were not rotated.
     eigenvalues_ : ndarray of shape (n_components,)
-        f'Kf of every coordinate, in the kernel's measure.
+        f'Kf of every coordinate before the rotation, in the kernel's measure.
     kernel_ : str or kernel object
         Name of the selected kernel, or `kernel` if it was given.
     kernel_scores_ : dict of str to float
         Unexplained fraction of every kernel that was compared, nan if it cannot be fitted; empty if `kernel` was given.
     component_scores_ : ndarray
         Unexplained fraction of the variance of `X` after 1, 2, … coordinates: the residual variance if each row is
-        predicted from its 10 nearest rows in the standardised coordinates, relative to the total variance. With
-        ``n_components="auto"`` the last entry belongs to the first coordinate that was rejected.
+        predicted from its 10 nearest rows in the standardised coordinates, relative to the total variance. They are
+        the scores of the selection, before the rotation. With ``n_components="auto"`` the last entry belongs to the
+        first coordinate that was rejected.
     permuted_scores_ : ndarray
         The same with the last of the coordinates permuted.
     bandwidths_ : ndarray of shape (n_components,)
