@@ -2,8 +2,8 @@
 
 The two halves of a network's replicates are independent. Each half builds a tree of clusters of the same rows, and the
 stability of a layer is the adjusted Rand index between the two trees, cut at the number of clusters; if that number is
-not given, the mean over the levels. Of equally stable layers the one farthest from the data is selected: every layer
-removes some of the variation within groups.
+not given, the mean over the levels. If layers are equally stable, the one farthest from the data is selected: every
+layer removes some of the variation within groups.
 """
 
 from collections.abc import Sequence

@@ -133,7 +133,7 @@ def _merge_all(Z: NDArray, labels: NDArray, sizes: NDArray, n_clusters: int | No
 
 
 def _targets(count: int, n_clusters: int | None) -> list[int]:
-    """Numbers of clusters at which merging goes on in fewer coordinates, falling to one."""
+    """Numbers of clusters at which merging continues in fewer coordinates, falling to one."""
     powers = {round(2 ** (i / 2)) for i in range(2 * count.bit_length())}
     if n_clusters is not None:
         # Down to the number asked for, in as many coordinates.

@@ -1,10 +1,10 @@
 """The few features that explain a coordinate together, chosen one after the other.
 
 Every step regresses the residual of the coordinate on each remaining feature. The best feature joins the others if it
-explains more of the residual than any feature explains of permuted residuals, and adds more than that to the share of
-all. If no single feature does, pairs of features are tried, which finds products such as x₁·x₂ that no feature explains
-alone. In the end, features that the others make superfluous are removed. The joint share is that of a locally linear
-leave-one-out regression on all chosen features.
+explains more of the residual than any feature explains of permuted residuals, and adds more than that to the fraction
+of all. If no single feature does, pairs of features are tried, which finds products such as x₁·x₂ that no feature
+explains alone. In the end, features that the others make superfluous are removed. The joint share is that of a locally
+linear leave-one-out regression on all chosen features.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +33,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Choice:
-    """Chosen features in their order, and the share of variance that the first ones explain together."""
+    """Chosen features in their order, and the fraction of variance that the first ones explain together."""
 
     order: list[int]
     joint: list[float]
@@ -77,7 +77,7 @@ class _Regressions:
         return self._known[key]
 
     def share(self, chosen: list[int]) -> float:
-        """Return the share of variance that the features explain together."""
+        """Return the fraction of variance that the features explain together."""
         return max(0.0, 1 - float(np.sum(self.residual(chosen) ** 2) / np.sum(self._y**2)))
 
 
@@ -86,7 +86,8 @@ def _proposals(
 ) -> Iterator[tuple[list[int], float]]:
     """Yield the feature, then the pair, that explains most of the residual, if that is more than chance explains.
 
-    With each comes the share that chance explains: the largest share of any feature, or pair, of permuted residuals.
+    With each comes the fraction that chance explains: the largest fraction of any feature, or pair, of permuted
+    residuals.
     """
     targets = with_permutations(centred(residual[:, None]), rng)
     shares = candidates.strengths(targets)

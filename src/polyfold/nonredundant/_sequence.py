@@ -5,17 +5,31 @@ Step i solves, in the measure w of the operator (`polyfold.kernels`), with g = �
     max gᵀ K g   with   ‖g‖ = 1,   Σ w f = 0 (per component),   Σ m f v = 0 for every v the smoother sees,
 
 [Blau2017, eq. 11 and 12] → `next_coordinate`; steps 4–9 → `given_sequence`. The paper leaves the bandwidth of the
-smoother and the number of coordinates to the user; `_criterion.py` selects them.
+smoother and the number of coordinates to the user. One criterion selects them (`select_sequence`): u(F), the fraction
+of the variance of X that remains if every row is predicted from its 10 nearest rows in the standardised coordinates F.
+
+- Bandwidth: the one with the lowest u, or the widest one within its standard error.
+- Number: a further coordinate f must divide u by a larger factor than the same coordinate, permuted, multiplies it:
+  u(F) / u(F, f) > u(F, permuted f) / u(F).
+- Kernel: a kernel replaces the one before it in the list if its u is clearly lower (`select_kernel`).
+- Rotation: eigenvectors of nearly equal eigenvalues mix the directions of the data. The coordinates after the first are
+  rotated so that the leading ones have the lowest u, if it falls significantly (`best_rotation`).
+
+Measured effect: docs/guide/nonredundant.md and benchmarks/studies/nonredundant.py.
 """
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyfold._policy import CLEARLY_LOWER, MAX_AUTO_COMPONENTS, SEARCH_ROWS, SIGNIFICANT
 from polyfold._progress import track
+from polyfold._regression import NeighborRegression
 from polyfold._typing import Matrix
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import Operator
@@ -27,6 +41,8 @@ _TOL = 1e-6
 _ROUNDING = 1e-10
 # A walk of many steps that has this little of a direction left cannot be extended to new points.
 _DECAYED = 1e-4
+# Rows on which rotations are compared.
+_ROTATION_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -67,6 +83,23 @@ class Step:
     def rank(self) -> int:
         """Number of functions of the earlier coordinates that were excluded."""
         return 0 if self.predictable is None else self.predictable.rank
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Coordinates with their scores: u after each of them, and u with the last of them permuted.
+
+    If the number was selected, the scores have one entry more than there are coordinates, of the first rejected one.
+    """
+
+    steps: list[Step]
+    scores: NDArray
+    permuted: NDArray
+
+    @property
+    def unexplained(self) -> float:
+        """Unexplained fraction of all coordinates, 1 if there are none."""
+        return float(self.scores[len(self.steps) - 1]) if self.steps else 1.0
 
 
 def given_sequence(
@@ -185,6 +218,135 @@ def extend(operator: Operator, steps: list[Step], X: Matrix) -> NDArray:
         raw = extension.values(step.raw[:, None], eigenvalue, intercepts, predictable)
         F[:, i] = (raw[:, 0] - step.center) / step.scale
     return F
+
+
+def select_sequence(
+    operator: Operator,
+    solver: EigenSolver,
+    X: Matrix,
+    n_components: int | None,
+    bandwidths: tuple[float, ...],
+    settings: Settings,
+    *,
+    by_distances: bool = False,
+) -> Selected:
+    """Find coordinates of the rows of `X` one by one, each with the best of `bandwidths`, given from wide to narrow.
+
+    `n_components` None selects their number, at most `MAX_AUTO_COMPONENTS`. `X` may hold distances of its rows.
+    """
+    limit = MAX_AUTO_COMPONENTS if n_components is None else n_components
+    limit = min(limit, operator.n_samples - operator.trivial.shape[1])
+    regression = criterion(operator, X, settings.seed, by_distances=by_distances)
+    steps: list[Step] = []
+    scores, permuted = [], []
+    for _ in track(range(limit), "coordinates"):
+        step, score = _best_step(operator, solver, steps, bandwidths, regression, settings)
+        if step is None:
+            break
+        shuffled = np.random.RandomState(settings.seed).permutation(step.values)
+        scores.append(score)
+        permuted.append(regression.unexplained(np.column_stack([values_of(steps, operator), shuffled])).mean())
+        if n_components is None and steps and not _is_worth(scores[-2], scores[-1], permuted[-1]):
+            break
+        steps.append(step)
+    return Selected(steps, np.array(scores), np.array(permuted))
+
+
+def criterion(operator: Operator, X: Matrix, seed: int, *, by_distances: bool = False) -> NeighborRegression:
+    """Prepare u on at most `SEARCH_ROWS` of the distinct rows of `X`, which may hold distances of its rows."""
+    points = sample_rows(operator.n_samples, seed)
+    rows = points if operator.row_points is None else np.unique(operator.row_points, return_index=True)[1][points]
+    if by_distances:
+        return NeighborRegression.of_distances(X[np.ix_(rows, rows)], points)
+    return NeighborRegression.of(X[rows], points)
+
+
+def sample_rows(n: int, seed: int) -> NDArray:
+    """Return the numbers of at most `SEARCH_ROWS` of n rows, ascending."""
+    return np.arange(n) if n <= SEARCH_ROWS else np.sort(np.random.RandomState(seed).choice(n, SEARCH_ROWS, False))
+
+
+def _best_step(
+    operator: Operator,
+    solver: EigenSolver,
+    steps: list[Step],
+    bandwidths: tuple[float, ...],
+    regression: NeighborRegression,
+    settings: Settings,
+) -> tuple[Step | None, float]:
+    """Return the coordinate with the lowest u, of those within its standard error the one of the widest bandwidth."""
+    F = values_of(steps, operator)
+    tried: list[tuple[Step, NDArray]] = []
+    best, worse = np.empty(0), 0
+    for alpha in bandwidths if steps else (None,):
+        step = next_coordinate(operator, solver, F, alpha, settings, rounding(steps))
+        if step is None:
+            continue
+        errors = regression.unexplained(np.column_stack([F, step.values]))
+        tried.append((step, errors))
+        best = errors if len(tried) == 1 or errors.mean() < best.mean() else best
+        worse = worse + 1 if _exceeds(errors, best) else 0
+        # More than √n means of n points are not known well enough to be zero, and narrower smoothers see even more.
+        if worse == 2 or step.rank > np.sqrt(len(F)):
+            break
+    for step, errors in tried:
+        if not _exceeds(errors, best):
+            return step, float(errors.mean())
+    return None, 1.0
+
+
+def _exceeds(errors: NDArray, best: NDArray, significance: float = 1.0) -> bool:
+    """Whether the mean of errors exceeds that of others, of the same rows, by more than that many standard errors."""
+    difference = errors - best
+    return bool(difference.mean() > significance * difference.std() / np.sqrt(len(difference)))
+
+
+def best_rotation(regression: NeighborRegression, F: NDArray) -> NDArray:
+    """Return the rotation (d, d) of the standardised columns of `F` after which the leading ones have the lowest u.
+
+    The first one stays: a single coordinate explains most if it winds through several directions. Each further one is
+    the combination of the remaining columns with the lowest u. As a function of the combination, u is approximated by a
+    quadratic form, exact at the columns and at sums and differences of two. A column stays if u does not fall by
+    `SIGNIFICANT` standard errors. The u of all columns does not depend on the rotation.
+    """
+    regression, R = regression.thinned(_ROTATION_ROWS), np.eye(F.shape[1])
+    for i in range(1, F.shape[1] - 1):
+
+        def errors(weights: NDArray, i: int = i) -> NDArray:
+            return regression.unexplained(np.column_stack([F @ R[:, :i], F @ (R[:, i:] @ weights)]))
+
+        unit = np.eye(F.shape[1] - i)
+        tried = [errors(weights) for weights in unit]
+        form = np.diag([each.mean() for each in tried])
+        for j, k in combinations(range(len(form)), 2):
+            form[j, k] = form[k, j] = (errors(unit[j] + unit[k]).mean() - errors(unit[j] - unit[k]).mean()) / 2
+        turn = np.linalg.eigh(form)[1]
+        turn *= np.sign(turn[np.abs(turn).argmax(axis=0), range(len(turn))])
+        if _exceeds(tried[0], errors(turn[:, 0]), SIGNIFICANT):
+            R[:, i:] = R[:, i:] @ turn
+    return R
+
+
+def select_kernel(found: Mapping[str, Selected]) -> str:
+    """Return the name of the kernel to use: a later one replaces an earlier one if its u is clearly lower.
+
+    If it has more coordinates, it must also pass the rule for a further coordinate.
+    """
+    names = iter(found)
+    chosen = next(names)
+    for name in names:
+        old, new = found[chosen], found[name]
+        is_worth = len(new.steps) <= len(old.steps) or _is_worth(
+            old.unexplained, new.unexplained, new.permuted[len(new.steps) - 1]
+        )
+        if is_worth and new.unexplained < CLEARLY_LOWER * old.unexplained:
+            chosen = name
+    return chosen
+
+
+def _is_worth(before: float, after: float, permuted: float) -> bool:
+    """Whether a coordinate divides u by a larger factor than the same coordinate, permuted, multiplies it."""
+    return before**2 > after * permuted
 
 
 def warn_if_saturated(steps: list[Step], n: int) -> None:
