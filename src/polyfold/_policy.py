@@ -61,6 +61,10 @@ N_NEIGHBORS = 15
 # Clusters at the bottom of a tree, beyond the number of clusters asked for: fewer mix groups, more cost time.
 SMALL_CLUSTERS = 500
 
+# Leading coordinates in which c clusters are looked for, as a multiple of c. 20,000 MNIST images, three networks of two
+# replicates, last layer: mean NMI 83.5 with 1, 86.2 with 1.1. One more coordinate for two clusters costs breast cancer 24.
+COORDINATES_PER_CLUSTER = 1.1
+
 # Coordinates in which clusters are looked for if their number is not given. Banking77, eigenmaps, cut at 77 clusters:
 # ARI 53 with 64 or 77 coordinates, 47 with 96.
 TREE_COORDINATES = 64
