@@ -205,7 +205,6 @@ def fit_replicates(
     sizes: list[int],
     *,
     seeds: np.random.SeedSequence,
-    known: Sequence[Encoder] = (),
     checkpoint: Callable[[int | None], LayerCheckpoint | None] = lambda number: None,
     **options: Any,
 ) -> tuple[Encoder, float, float]:
@@ -215,8 +214,6 @@ def fit_replicates(
     ----------
     rows, first, sizes, seeds
         As in `fit_encoder`.
-    known : list of Encoder
-        Replicates that are fitted already.
     checkpoint : callable
         Where the layers of a replicate, given by its number, are stored.
     **options : dict
@@ -231,12 +228,11 @@ def fit_replicates(
         Its standard error.
     """
     pairs = np.random.default_rng(child_stream(seeds, "reliability")).integers(rows.shape[0], size=(2, PAIRS))
-    fitted, similarities, value, error = list(known), [], 0.0, 0.0
+    fitted, similarities, value, error = [], [], 0.0, 0.0
     # At most so many: a progress bar that expects them all ends early rather than late.
     for number in track(range(MAX_REPLICATES), "replicates"):
-        if number == len(fitted):
-            settings = {"n_clusterings": REPLICATE_CLUSTERINGS, "seeds": seeds, "checkpoint": checkpoint(number)}
-            fitted.append(fit_encoder(rows, first, sizes, replicate=number, **settings, **options))
+        settings = {"n_clusterings": REPLICATE_CLUSTERINGS, "seeds": seeds, "checkpoint": checkpoint(number)}
+        fitted.append(fit_encoder(rows, first, sizes, replicate=number, **settings, **options))
         codes = fitted[number].codes[-1]
         similarities.append((codes[:, pairs[0]] == codes[:, pairs[1]]).mean(axis=0))
         if number % 2:
