@@ -22,7 +22,7 @@ from polyfold._policy import CODE_FRACTION, MAX_REPLICATES, RELIABLE, REPLICATE_
 from polyfold._progress import track
 from polyfold.bootstrap._code_search import CodeSearch
 from polyfold.bootstrap._first_layer import FirstLayer, LayerSearch, assign_rows
-from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, layer_parts
+from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint
 from polyfold.bootstrap._sampling import ClusteringSpec, child_stream, sample_clustering
 
 # Pairs of rows whose similarity is compared between replicates.
@@ -123,7 +123,6 @@ def fit_encoder(
     n_clusterings: int,
     feature_fraction: float,
     code_fraction: float = CODE_FRACTION,
-    reconstruction: float = 0.0,
     seeds: np.random.SeedSequence,
     replicate: int = 0,
     n_jobs: int = 1,
@@ -142,8 +141,6 @@ def fit_encoder(
         Clusterings per layer.
     feature_fraction, code_fraction : float
         Fraction of the features, and of the clusterings below, that every clustering sees.
-    reconstruction : float
-        Fraction of those whose values move to the next centre.
     seeds : SeedSequence
         Decides everything, together with the numbers of replicate, layer and clustering.
     replicate : int, default=0
@@ -163,15 +160,16 @@ def fit_encoder(
                 n_centers=size,
                 n_features=n_clusterings if level else n_features,
                 fraction=code_fraction if level else feature_fraction,
-                reconstruction=reconstruction,
             )
             for v in range(n_clusterings)
         ]
         encoder.specs.append(specs)
         stored = checkpoint.load(level) if checkpoint is not None else None
         if stored is None:
-            stored = _fit_layer(encoder, rows, level, n_jobs, checkpoint)
-            if level == 0 and replicate == 0:  # the first replicate speaks for all
+            (search,), what = encoder._build(level), f"layer {level + 1}/{len(sizes)}"
+            below = encoder.codes[level - 1].T if level else rows
+            stored = {"codes": assign_rows(search, below, size, n_jobs=n_jobs, what=what)}
+            if level == 0 and replicate == 0:  # estimates of the first replicate hold for all
                 stored |= replace(first, specs=specs).quality(stored["codes"], rows=rows, seeds=seeds)  # pyright: ignore[reportArgumentType]
             if checkpoint is not None:
                 checkpoint.save(level, **stored)
@@ -179,24 +177,6 @@ def fit_encoder(
         for name, value in stored.items():
             setattr(encoder, name, float(value))
     return encoder
-
-
-def _fit_layer(
-    encoder: Encoder, rows: Any, level: int, n_jobs: int, checkpoint: LayerCheckpoint | None
-) -> dict[str, Any]:
-    """Codes of the training rows in one layer."""
-    below = encoder.codes[level - 1].T if level else rows
-    (search,) = encoder._build(level)
-    return {
-        "codes": assign_rows(
-            search,
-            below,
-            encoder.sizes[level],
-            n_jobs=n_jobs,
-            what=f"layer {level + 1}/{len(encoder.sizes)}",
-            parts=None if checkpoint is None else layer_parts(checkpoint, level),
-        )
-    }
 
 
 def fit_replicates(
@@ -229,7 +209,7 @@ def fit_replicates(
     """
     pairs = np.random.default_rng(child_stream(seeds, "reliability")).integers(rows.shape[0], size=(2, PAIRS))
     fitted, similarities, value, error = [], [], 0.0, 0.0
-    # At most so many: a progress bar that expects them all ends early rather than late.
+    # The bar counts the most replicates, so it may end early.
     for number in track(range(MAX_REPLICATES), "replicates"):
         settings = {"n_clusterings": REPLICATE_CLUSTERINGS, "seeds": seeds, "checkpoint": checkpoint(number)}
         fitted.append(fit_encoder(rows, first, sizes, replicate=number, **settings, **options))

@@ -117,7 +117,7 @@ def select_feature_fraction(
         return (CODE_FRACTION if n_selected(CODE_FRACTION, d) > 1 else 1.0), {}
     X = X if len(rows) == n else X[rows]
     streams, size = child_stream(seeds, "pilot", 1), max(1, n_distinct(X) // 2)
-    first = make_first_layer(X, metric=metric, neighbors="exact", n_centers=size, reconstruction=0.0, seeds=streams)
+    first = make_first_layer(X, metric=metric, neighbors="exact", n_centers=size, seeds=streams)
     options = {"n_clusterings": 2 * REPLICATE_CLUSTERINGS, "seeds": streams, "n_jobs": n_jobs}
     scores = {}
     for fraction in track(sorted(fractions.values()), "fractions of features"):
