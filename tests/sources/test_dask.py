@@ -222,3 +222,15 @@ def test_partitions_with_columns_in_another_order_are_refused():
     X = dd.from_map(lambda number: parts[number], [0, 1], meta=frame[:0], enforce_metadata=False)
     with pytest.raises(ValueError, match="partitions of X must have its columns, a, b, c, .* got c, b, a"):
         pf.ModularKernelPCA(2, 2, random_state=0).fit(X)
+
+
+def test_chunks_with_another_number_of_columns_are_refused():
+    array = pytest.importorskip("dask.array")
+    X = array.from_array(np.random.default_rng(0).standard_normal((80, 4)), chunks=(40, 4))
+
+    def narrow(chunk, block_info=None):
+        return chunk[:, :3] if block_info and block_info[None]["chunk-location"][0] else chunk
+
+    wrong = X.map_blocks(narrow, dtype=X.dtype, chunks=X.chunks, meta=np.empty((0, 0)))
+    with pytest.raises(ValueError, match="chunks of X must have its 4 columns, got a chunk with 3"):
+        pf.ModularKernelPCA(2, 2, random_state=0).fit(wrong)

@@ -47,6 +47,8 @@ class DaskSource(Source):
             raise ValueError(f"X must be a Dask array, or a Dask data frame with columns, got {type(X).__name__}.")
         check_matrix(X)
         self._X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+        if not self._is_frame:  # partitions of data frames are checked by their names
+            self._X = self._X.map_blocks(_as_wide, X.shape[1], dtype=X.dtype, meta=X._meta)
         self.n_features, self.dtype, self.stored = X.shape[1], float_type(X.dtype), np.dtype(X.dtype)
 
     @property
@@ -179,6 +181,13 @@ def _in_order(part: Any, names: tuple[Any, ...]) -> Any:
             f"{', '.join(map(str, part.columns[:8]))}."
         )
     return part
+
+
+def _as_wide(chunk: Any, width: int) -> Any:
+    """Return a chunk, or raise if it has another number of columns than the array."""
+    if chunk.ndim == 2 and chunk.shape[1] != width:
+        raise ValueError(f"chunks of X must have its {width} columns, got a chunk with {chunk.shape[1]}.")
+    return chunk
 
 
 def _reduce_chunk(shared: tuple[Any, Any, Any], start: int, chunk: Matrix, rows: int) -> Any:
