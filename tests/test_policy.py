@@ -32,7 +32,7 @@ SIZES = {
         "FEW_BLOCK",
     },
     "bootstrap/_encoder.py": {"PAIRS"},
-    "bootstrap/_first_layer.py": {"BLOCK", "LONGEST_LIST"},
+    "bootstrap/_first_layer.py": {"BLOCK", "LONGEST_LIST", "TASK_ROWS"},
     "bootstrap/_inverted_index.py": {"TIE"},
     "bootstrap/_output.py": {"DENSE_ROWS", "OVERSAMPLING", "POWER_STEPS", "BLOCK", "CLUSTERINGS"},
     "bootstrap/_shared_codes.py": {"BLOCK", "TILE_BYTES", "LANES", "BYTE", "BYTE_ROWS"},
@@ -43,8 +43,7 @@ SIZES = {
     "ensembles/_recall_tuning.py": {"_TIE"},
     "ensembles/_rerank.py": {"_BLOCK"},
     "ensembles/_student.py": {"BLOCK"},
-    "nonredundant/_selection.py": {"_QUERIES", "_MEDIAN_ROWS"},
-    "nonredundant/_sequence.py": {"_TOL", "_ROUNDING", "_DECAYED"},
+    "nonredundant/_sequence.py": {"_MIXING_ROUNDS", "_MIXING_ROWS", "_TOL", "_ROUNDING", "_DECAYED"},
     "nonredundant/_smoother.py": {
         "TRACE_TOL",
         "_FEW_POINTS",
@@ -57,9 +56,9 @@ SIZES = {
         "_BLOCK",
     },
     "estimators/_bootstrap_rows.py": {"HEAVY", "ADVICE_ROWS"},
-    "estimators/_landmarks.py": {"_SHARE", "_QUERIES"},  # effort of `landmark_error_`
+    "estimators/_selected.py": {"_QUERIES", "_MEDIAN_ROWS"},
     "estimators/_linear_autoencoder.py": {"BATCH"},
-    "estimators/_kernel_selection.py": {"_RANK"},
+    "estimators/_kernel_selection.py": {"_RANK", "_SHARE", "_QUERIES"},  # the last two: effort of `landmark_error_`
     "estimators/_nonredundant.py": {"_BLOCK"},
     "neighbors/_engines.py": {"_FAR"},  # overflow of single precision
     "neighbors/_search.py": {

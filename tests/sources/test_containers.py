@@ -198,9 +198,7 @@ def test_blocks_with_columns_in_another_order_are_refused(rng, library):
 
 
 def test_an_iterator_is_refused_because_it_ends():
-    with pytest.raises(
-        TypeError, match="X must be an iterable of blocks that can be iterated again, got generator"
-    ):
+    with pytest.raises(TypeError, match="X must be an iterable of blocks that can be iterated again, got generator"):
         as_source(block for block in [np.ones((3, 2))])
 
 

@@ -15,7 +15,7 @@ from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import using_threads
 from polyfold._typing import Matrix, RandomState, Rows
 from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure, outside
-from polyfold.estimators._landmarks import landmark_error, rows_to_fit
+from polyfold.estimators._kernel_selection import landmark_error, rows_to_fit
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import FeatureMap, KernelLike, as_kernel, takes_precomputed
 from polyfold.sources import Source, check_stream, in_memory, is_stream
