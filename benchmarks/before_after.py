@@ -274,7 +274,7 @@ def compare(revision: str, cases: list[str], rows: int) -> None:
     """Run cases under both revisions and record the figures side by side; a trial with few rows is only printed."""
     with tempfile.TemporaryDirectory() as folder:
         before = Path(folder) / "before"
-        subprocess.run(["git", "worktree", "add", "--detach", str(before), revision], cwd=ROOT, check=True)
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(before), revision], cwd=ROOT, check=True)
         try:
             for case in cases or CASES:
                 old, new = (turn(case, source, rows) for source in (before / "src", ROOT / "src"))

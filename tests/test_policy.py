@@ -32,7 +32,7 @@ SIZES = {
         "FEW_BLOCK",
     },
     "bootstrap/_encoder.py": {"PAIRS"},
-    "bootstrap/_first_layer.py": {"BLOCK", "LONGEST_LIST"},
+    "bootstrap/_first_layer.py": {"BLOCK", "LONGEST_LIST", "TASK_ROWS"},
     "bootstrap/_inverted_index.py": {"TIE"},
     "bootstrap/_output.py": {"DENSE_ROWS", "OVERSAMPLING", "POWER_STEPS", "BLOCK", "CLUSTERINGS"},
     "bootstrap/_shared_codes.py": {"BLOCK", "TILE_BYTES", "LANES", "BYTE", "BYTE_ROWS"},

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from polyfold.bootstrap import ClusteringSpec, CodeSearch, child_stream, make_first_layer
 from polyfold.bootstrap._candidate_search import GraphSearch
 from polyfold.bootstrap._dense_search import nearest
-from polyfold.bootstrap._sampling import sample_clustering
+from polyfold.bootstrap._sampling import sample_clusterings
 from polyfold.neighbors import sorted_lists, with_own_zeros
 from tests.oracles.bootstrap import nearest_centers, one_of_k, similarity, upper_layer
 
@@ -23,7 +23,7 @@ def make(rng, n, d, dtype):
 
 def some_specs(count, n, k, d, fraction=0.5):
     options = {"n_rows": n, "n_centers": k, "n_features": d, "fraction": fraction}
-    return [sample_clustering(child_stream(SEEDS, "sampling", v), **options) for v in range(count)]
+    return sample_clusterings(count, seeds=child_stream(SEEDS, "sampling"), **options)
 
 
 def search_of(X, specs, metric="euclidean", neighbors="exact"):

@@ -23,7 +23,7 @@ from polyfold._progress import track
 from polyfold.bootstrap._code_search import CodeSearch
 from polyfold.bootstrap._first_layer import FirstLayer, LayerSearch, assign_rows
 from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint
-from polyfold.bootstrap._sampling import ClusteringSpec, child_stream, sample_clustering
+from polyfold.bootstrap._sampling import ClusteringSpec, child_stream, sample_clusterings
 
 # Pairs of rows whose similarity is compared between replicates.
 PAIRS = 20_000
@@ -142,7 +142,7 @@ def fit_encoder(
     feature_fraction, code_fraction : float
         Fraction of the features, and of the clusterings below, that every clustering sees.
     seeds : SeedSequence
-        Decides everything, together with the numbers of replicate, layer and clustering.
+        Decides everything, together with the numbers of replicate and layer.
     replicate : int, default=0
         Number of the replicate.
     n_jobs : int
@@ -153,16 +153,14 @@ def fit_encoder(
     n_rows, n_features = rows.shape
     encoder = Encoder(first, list(sizes))
     for level, size in enumerate(sizes):
-        specs = [
-            sample_clustering(
-                child_stream(seeds, "sampling", replicate, level, v),
-                n_rows=n_rows,
-                n_centers=size,
-                n_features=n_clusterings if level else n_features,
-                fraction=code_fraction if level else feature_fraction,
-            )
-            for v in range(n_clusterings)
-        ]
+        specs = sample_clusterings(
+            n_clusterings,
+            n_rows=n_rows,
+            n_centers=size,
+            n_features=n_clusterings if level else n_features,
+            fraction=code_fraction if level else feature_fraction,
+            seeds=child_stream(seeds, "sampling", replicate, level),
+        )
         encoder.specs.append(specs)
         stored = checkpoint.load(level) if checkpoint is not None else None
         if stored is None:
@@ -185,7 +183,6 @@ def fit_replicates(
     sizes: list[int],
     *,
     seeds: np.random.SeedSequence,
-    known: Sequence[Encoder] = (),
     checkpoint: Callable[[int | None], LayerCheckpoint | None] = lambda number: None,
     **options: Any,
 ) -> tuple[Encoder, float, float]:
@@ -195,8 +192,6 @@ def fit_replicates(
     ----------
     rows, first, sizes, seeds
         As in `fit_encoder`.
-    known : list of Encoder
-        Replicates that are fitted already.
     checkpoint : callable
         Where the layers of a replicate, given by its number, are stored.
     **options : dict
@@ -211,12 +206,11 @@ def fit_replicates(
         Its standard error.
     """
     pairs = np.random.default_rng(child_stream(seeds, "reliability")).integers(rows.shape[0], size=(2, PAIRS))
-    fitted, similarities, value, error = list(known), [], 0.0, 0.0
+    fitted, similarities, value, error = [], [], 0.0, 0.0
     # The bar counts the most replicates, so it may end early.
     for number in track(range(MAX_REPLICATES), "replicates"):
-        if number == len(fitted):
-            settings = {"n_clusterings": REPLICATE_CLUSTERINGS, "seeds": seeds, "checkpoint": checkpoint(number)}
-            fitted.append(fit_encoder(rows, first, sizes, replicate=number, **settings, **options))
+        settings = {"n_clusterings": REPLICATE_CLUSTERINGS, "seeds": seeds, "checkpoint": checkpoint(number)}
+        fitted.append(fit_encoder(rows, first, sizes, replicate=number, **settings, **options))
         codes = fitted[number].codes[-1]
         similarities.append((codes[:, pairs[0]] == codes[:, pairs[1]]).mean(axis=0))
         if number % 2:

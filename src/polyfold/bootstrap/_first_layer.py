@@ -29,8 +29,8 @@ from polyfold.bootstrap._inverted_index import SparseSearch
 from polyfold.bootstrap._sampling import ClusteringSpec, child_stream
 from polyfold.neighbors import sorted_lists
 
-# Rows that a thread takes at a time, if it does not take a clustering.
-BLOCK = 1024
+# Rows that a thread takes at a time in all clusterings; or pairs of a row and a clustering, if clusterings are shared.
+BLOCK, TASK_ROWS = 1024, 8192
 # Lists longer than the codes of a row would dominate the memory.
 LONGEST_LIST = 512
 
@@ -77,9 +77,8 @@ def assign_rows(
     n, V = rows.shape[0], len(search.specs)
     out = np.empty((V, n), dtype=code_dtype(n_centers))
     if search.by_clustering and n > FEW_ROWS:
-        filled, total, step = out, V, 1
-        each: list[Any] = [replace(cast(Any, search), specs=[spec]) for spec in search.specs]
-        task = lambda v: each[v].assign(rows)  # noqa: E731
+        filled, total, step = out, V, max(1, TASK_ROWS // n)
+        task = lambda v: replace(cast(Any, search), specs=search.specs[v : v + step]).assign(rows)  # noqa: E731
     else:
         filled, total, step = out.T, n, BLOCK
         task = lambda start: search.assign(rows[start : start + BLOCK]).T  # noqa: E731

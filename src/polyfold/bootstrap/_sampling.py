@@ -3,7 +3,7 @@
 Equation → function:
 
 - k_l = δ k_{l-1}, k_L ≥ 1.5 c [Zhang2016, sec. 2.1] → `decaying_sizes`
-- random feature selection and random sampling [Zhang2016, sec. 2] → `sample_clustering`
+- random feature selection and random sampling [Zhang2016, sec. 2] → `sample_clusterings`
 """
 
 import itertools
@@ -60,20 +60,18 @@ class ClusteringSpec:
     features: np.ndarray
 
 
-def sample_clustering(
-    seeds: np.random.SeedSequence,
-    *,
-    n_rows: int,
-    n_centers: int,
-    n_features: int,
-    fraction: float,
-) -> ClusteringSpec:
-    """Draw the centres and features of one clustering."""
-    rng = np.random.default_rng(seeds)
-    rows = rng.choice(n_rows, n_centers, replace=False, shuffle=True).astype(np.int32)
-    count = n_selected(fraction, n_features)
-    features = np.sort(rng.choice(n_features, count, replace=False)).astype(np.int32)
-    return ClusteringSpec(rows, features)
+def sample_clusterings(
+    count: int, *, n_rows: int, n_centers: int, n_features: int, fraction: float, seeds: np.random.SeedSequence
+) -> list[ClusteringSpec]:
+    """Draw the centres and features of the clusterings of a layer, one after another from one stream."""
+    rng, n_seen = np.random.default_rng(seeds), n_selected(fraction, n_features)
+    return [
+        ClusteringSpec(
+            rng.choice(n_rows, n_centers, replace=False, shuffle=True).astype(np.int32),
+            np.sort(rng.choice(n_features, n_seen, replace=False)).astype(np.int32),
+        )
+        for _ in range(count)
+    ]
 
 
 def n_selected(fraction: float, total: int) -> int:

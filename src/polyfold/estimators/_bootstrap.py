@@ -36,7 +36,7 @@ from polyfold.bootstrap import (
     replicate_checkpoints,
     stream_seed,
 )
-from polyfold.clustering import FractionChoice, select_feature_fraction
+from polyfold.clustering import select_feature_fraction
 from polyfold.estimators._bootstrap_rows import (
     KINDS,
     RowReader,
@@ -304,31 +304,28 @@ class MultilayerBootstrapNetwork(
     ) -> Encoder:
         jobs = n_threads()
         first = make_first_layer(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], seeds=seeds)
-        choice = self._select_fraction(X, sizes, n_clusters, seeds, jobs)
-        self.feature_fraction_, self.feature_fraction_scores_ = choice.fraction, choice.scores
+        fraction, self.feature_fraction_scores_ = self._select_fraction(X, n_clusters, seeds, jobs)
+        self.feature_fraction_ = fraction
         rows = first.prepare(X, n_jobs=jobs)
-        options = {"feature_fraction": choice.fraction, "seeds": seeds, "n_jobs": jobs}
+        options = {"feature_fraction": fraction, "seeds": seeds, "n_jobs": jobs}
         if not is_auto(self.feature_fraction):
-            options["code_fraction"] = choice.fraction
+            options["code_fraction"] = fraction
         if is_auto(self.n_clusterings):
-            known = choice.replicates if rows is X else ()
             encoder, self.reliability_, self.reliability_error_ = fit_replicates(
-                rows, first, sizes, known=known, checkpoint=stored, **options
+                rows, first, sizes, checkpoint=stored, **options
             )
             return encoder
         self.reliability_ = self.reliability_error_ = np.nan
         return fit_encoder(rows, first, sizes, n_clusterings=self.n_clusterings, checkpoint=stored(None), **options)
 
     def _select_fraction(
-        self, X: Any, sizes: list[int], n_clusters: int | None, seeds: np.random.SeedSequence, jobs: int
-    ) -> FractionChoice:
+        self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence, jobs: int
+    ) -> tuple[float, dict[float, float]]:
         if not is_auto(self.feature_fraction):
-            return FractionChoice(float(self.feature_fraction))
+            return float(self.feature_fraction), {}
         if self.metric_ == "precomputed":
-            return FractionChoice(1.0)
-        options = {"metric": self.metric_, "n_classes": self.n_classes, "decay": self.decay, "sizes": sizes}
-        options["n_clusters"] = n_clusters
-        return select_feature_fraction(X, seeds=seeds, n_jobs=jobs, **options)
+            return 1.0, {}
+        return select_feature_fraction(X, metric=self.metric_, n_clusters=n_clusters, seeds=seeds, n_jobs=jobs)
 
     def _finish(self, seed: int, dtype: Any) -> Self:
         encoder, jobs = self.encoder_, n_threads(self.n_jobs)

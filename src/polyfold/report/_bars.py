@@ -50,7 +50,7 @@ class RedundancyDisplay(Display):
     def from_estimator(
         cls, estimator: BaseEstimator, X: Table, *, ax: "Axes | None" = None, theme: Theme | None = None
     ) -> Self:
-        """Plot the bars of a fitted estimator: distance correlation of modules, unpredicted parts of coordinates."""
+        """Plot the bars of a fitted estimator: distance correlation of modules, novelty of coordinates."""
         model, rows = unwrap(estimator, X)
         return cls._of(views_of(model, rows), true_rows(model, rows)).plot(ax, theme=theme)
 
