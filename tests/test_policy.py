@@ -19,8 +19,7 @@ SIZES = {
         "FARTHEST",
         "ROUNDING",
     },
-    "bootstrap/_layer_checkpoint.py": {"EVERY"},
-    "bootstrap/_code_search.py": {"BYTE", "LOW"},
+    "bootstrap/_code_search.py": {"LOW"},
     "bootstrap/_dense_search.py": {
         "FULL_WIDTH",
         "DIRECTIONS",
@@ -33,10 +32,10 @@ SIZES = {
         "FEW_BLOCK",
     },
     "bootstrap/_encoder.py": {"PAIRS"},
-    "bootstrap/_first_layer.py": {"BLOCK", "LONGEST_LIST"},
+    "bootstrap/_first_layer.py": {"BLOCK", "LONGEST_LIST", "TASK_ROWS"},
     "bootstrap/_inverted_index.py": {"TIE"},
     "bootstrap/_output.py": {"DENSE_ROWS", "OVERSAMPLING", "POWER_STEPS", "BLOCK", "CLUSTERINGS"},
-    "bootstrap/_shared_codes.py": {"BLOCK", "TILE_BYTES", "LANES", "BYTE_ROWS"},
+    "bootstrap/_shared_codes.py": {"BLOCK", "TILE_BYTES", "LANES", "BYTE", "BYTE_ROWS"},
     "clustering/_levels.py": {"LEVELS"},  # how many are listed; the tree can be cut anywhere
     "clustering/_tree.py": {"ROWS_PER_SMALL_CLUSTER", "STEPS"},
     "clustering/_spectral_readout.py": {"OVERSAMPLING", "TOLERANCE", "MAX_STEPS"},

@@ -192,7 +192,7 @@ def _graph_budget(search: Tunable, g: int, count: int, new: Probes) -> SearchBud
     """Return the budget with the recall of new rows and training rows."""
     (n, M, _), k = search.shape, new.k
     new_recall, new_error = estimate(new.hits(search.probe(new.modules, g, count, graph=True)[0]), k)
-    # Rows that were added last are as hard to find as new ones, so other rows stand for the training rows.
+    # Rows that were added last are as hard to find as new ones, so other rows represent the training rows.
     others = np.delete(np.arange(n), search.probes)
     known = _with_limits(search, np.sort(np.random.default_rng(1).choice(others, len(new.rows), replace=False)), k)
     search.budget = SearchBudget(g, count, k, True, 1.0, 0.0)

@@ -116,7 +116,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
             with phase("eigenvalues"):
                 return self._builder.spectrum()
         self._builder = None
-        # An operator's eigenvectors are found one by one: no more than are read.
+        # Eigenvectors of an operator are computed one by one, so only those that are used are computed.
         spectrum = spectrum_of(rows, kernel, landmarks=self.rank, directions=self._directions())
         found: Any = spectrum.features
         self.residuals_, self.neighbor_recall_, self.landmark_error_ = found.residuals, found.operator.near.recall, None
@@ -147,7 +147,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self._validate(X, reset=False)
 
     def _sums_blocks(self) -> bool:
-        """Whether a fit needs no more than sums over blocks of rows."""
+        """Whether a fit needs only sums over blocks of rows."""
         return hasattr(self, "partial_fit") and not as_kernel(self.kernel).needs_rows
 
     def _check_parameters(self) -> None:
@@ -184,7 +184,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 
 def warn_of_empty_columns(n_components: int, n_directions: int) -> None:
-    """Warn where a kernel has fewer directions than columns were asked for."""
+    """Warn if a kernel has fewer directions than `n_components`."""
     if n_directions < n_components:
         warnings.warn(
             f"n_components={n_components} is more than the {n_directions} directions that were found; the columns "
