@@ -191,7 +191,7 @@ def test_all_can_be_done_with_the_keyboard(browser, page):
         "document.addEventListener('focusin', ({ target: t }) => reached.push(t.id || t.className || t.tagName))"
     )
     ActionChains(browser.driver).send_keys(60 * Keys.TAB).perform()
-    assert {"theme", "slider", "color", "point", "clear", "plot", "SUMMARY"} <= set(browser.js("reached"))
+    assert {"theme", "slider", "color", "names", "point", "clear", "plot", "SUMMARY"} <= set(browser.js("reached"))
     browser.js("document.querySelectorAll('.plot')[2].focus()")
     ActionChains(browser.driver).send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ENTER).perform()
     assert browser.find("#neighbors p").text.startswith("Row ")

@@ -187,6 +187,18 @@ def test_more_than_forty_labels_keep_their_buttons_and_colours(browser, many):
     assert selected(browser) == [int(np.sum(y == 59))]
 
 
+def test_a_lasso_without_labels_is_described_by_the_columns_of_the_array(browser, tmp_path):
+    rng = np.random.RandomState(0)
+    X = np.column_stack([np.repeat([0.0, 5.0], N // 2), np.zeros(N), rng.standard_normal(N)])
+    X[:, :2] += 0.1 * rng.standard_normal((N, 2))
+    browser.open(explore(X[:, :2], X, path=tmp_path / "plain.html"))
+    assert not browser.find("#groups").is_displayed()
+    browser.js("explorer.choose([...Array(150).keys()], 'Selected rows')")
+    ((name, here, rest),) = differences(browser)
+    assert name == "x0"
+    assert (float(here), float(rest)) == rounded(X[:150, 0].mean(), X[150:, 0].mean())
+
+
 def test_nothing_scrolls_sideways_with_everything_open(browser, page, many):
     for path in (page, many[0]):
         for width in (1400, 1100, 390):

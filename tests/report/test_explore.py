@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.cluster import DBSCAN
 from sklearn.datasets import load_digits, load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
@@ -407,6 +408,17 @@ def test_a_clusterer_in_a_pipeline_shows_its_clusters_on_a_map(tmp_path):
     mine = np.arange(300.0).reshape(150, 2)
     (one,) = Page(explore(model, iris, views={"other": iris[:, :2], "map": mine}, path=tmp_path / "p.html")).chapters
     assert names(one) == ["map", "other"]
+
+
+def test_a_clusterer_without_coordinates_shows_its_labels_and_noise(tmp_path):
+    model = DBSCAN(eps=18).fit(X)
+    assert -1 in model.labels_
+    (one,) = Page(explore(model, X, max_points=200, path=tmp_path / "p.html")).chapters
+    assert names(one) == ["map"]
+    shown = [int(one["columns"][0]["classes"][code]) for code in one["columns"][0]["values"]]
+    np.testing.assert_array_equal(shown, model.labels_[one["rows"]])
+    with pytest.raises(ValueError, match="cannot label new rows"):
+        explore(model, X[:100], path=tmp_path / "new.html")
 
 
 def test_a_map_named_by_the_user_comes_first(model, tmp_path):

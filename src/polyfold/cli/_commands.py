@@ -304,7 +304,7 @@ def report_file(
     rows, y = all_rows(opened, fitted), read_target(opened, selection)
     with terminal.working("writing the report"):
         named = None if y is None else pd.Series(y, name=_target_name(opened, str(selection.target)))
-        words = None if texts is None else _column("--texts", texts, opened)
+        words = model_texts(fitted, rows) if texts is None else _column("--texts", texts, opened)
         images = _row_images(opened, rows, selection)
         shape = None if images is None or images.ndim > 3 else images.shape[1:]
         explanation = polyfold.explain(fitted, rows, texts=words, images=shape, levels=True, random_state=0)

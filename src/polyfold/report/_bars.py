@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RedundancyDisplay(Display):
-    """One bar for each coordinate or module: what the earlier ones do not predict, or its correlation with the others.
+    """One bar per coordinate or module: how unpredictable it is from the others, or how much it repeats them.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class RedundancyDisplay(Display):
     def from_estimator(
         cls, estimator: BaseEstimator, X: Table, *, ax: "Axes | None" = None, theme: Theme | None = None
     ) -> Self:
-        """Plot the bars of a fitted estimator: distance correlation of modules, unpredicted parts of coordinates."""
+        """Plot the bars of a fitted estimator: distance correlation of modules, novelty of coordinates."""
         model, rows = unwrap(estimator, X)
         return cls._of(views_of(model, rows), true_rows(model, rows)).plot(ax, theme=theme)
 

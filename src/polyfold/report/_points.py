@@ -68,10 +68,10 @@ class Points:
         """Add the clusters of a fitted clusterer and of its levels."""
         if hasattr(model, "predict"):
             labels = np.asarray(model.predict(X))
-        elif len(model.labels_) == len(self.rows):
-            labels = np.asarray(model.labels_)
+        elif len(model.labels_) == self.total:
+            labels = np.asarray(model.labels_)[self.rows]
         else:
-            return
+            raise ValueError(f"{type(model).__name__} cannot label new rows; pass the rows it was fitted to.")
         column = encode("cluster", labels, few=len(np.unique(labels)))
         self.front.insert(0, column | {"role": "cluster"})
         self.levels = _levels(model, X) if hasattr(model, "level_scores_") else []

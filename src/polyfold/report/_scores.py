@@ -32,7 +32,7 @@ class Scorer:
     Parameters
     ----------
     X : {array, sparse matrix} or None
-        The data, whose neighbours are the true ones; None where there are no rows to compare with.
+        The data, whose neighbours are the true ones; None if there are no rows to compare with.
     n : int
         Number of points.
     labels : ndarray of int of shape (n,), default=None
@@ -48,7 +48,7 @@ class Scorer:
         self.truth = None if X is None else nearest(X, self.queries, self.k)
 
     def figures(self, views: Views, bars: dict[str, float]) -> dict[str, float]:
-        """Return what can be said of these views and their bars, by name; shares are between 0 and 1."""
+        """Return the scores of these views and their bars, by name; fractions are between 0 and 1."""
         found = nearest(views.whole, self.queries, self.k)
         out = {} if self.truth is None else {PRECISION: retrieval_precision(found, self.truth)}
         if self.labels is not None:
@@ -67,7 +67,7 @@ class Scorer:
             values = _mean_correlations(views.modules[:, self.compared])
             return "distance correlation with the other modules", _numbered("module", values)
         if views.kind == "coordinates":
-            return "unpredicted by the earlier coordinates", _numbered("coordinate", _unpredicted(views.whole))
+            return "novelty: unpredictable from the earlier coordinates", _numbered("coordinate", _novelty(views.whole))
         if self.labels is not None:
             return "same class among the 10 nearest", {v.name: self._same_class(v.rows) for v in views.views}
         return "neighbours kept from the data", {v.name: self._kept(v.rows) for v in views.views}
@@ -101,8 +101,8 @@ def _numbered(part: str, values: NDArray) -> dict[str, float]:
     return {f"{part} {i}": float(value) for i, value in enumerate(values)}
 
 
-def _unpredicted(Z: NDArray) -> NDArray:
-    """Leave-one-out residual of every coordinate on the earlier ones; zero for a constant one."""
+def _novelty(Z: NDArray) -> NDArray:
+    """Leave-one-out residual of every coordinate on the earlier ones; a constant one gets 0."""
     varying = np.ptp(Z, axis=0) > 0
     out = np.zeros(Z.shape[1])
     if varying.any():

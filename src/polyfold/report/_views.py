@@ -86,8 +86,12 @@ def clusterer_views(model: Model, X: Table, data: Matrix | None, rng: np.random.
 
     Layers and pairs of coordinates are left out: two of many directions show a few of the clusters only.
     """
-    views = views_of(model, X, most=1)
-    mapped = data if isinstance(data, np.ndarray) and np.isfinite(data).all() else views.whole
+    is_dense = isinstance(data, np.ndarray) and np.isfinite(data).all()
+    if is_dense and not hasattr(model, "transform") and not hasattr(model, "embedding_"):  # labels alone
+        views = Views("clusters", [], np.asarray(data, dtype=np.float64), count=0)
+    else:
+        views = views_of(model, X, most=1)
+    mapped = np.asarray(data) if is_dense else views.whole
     shown = [] if has_map else [View(MAP, views.whole, map_plane(mapped, rng))]
     return replace(views, kind="clusters", views=shown, shown=views.count)
 

@@ -126,7 +126,9 @@ class Explorer {
   listClasses() {
     const { column } = this;
     const isList = column?.kind === "class";
-    get("groups-title").textContent = !column ? "" : column.role === "cluster" ? `${count(column)} clusters` : isList ? `${column.name}: ${count(column)} classes` : column.name;
+    get("groups").hidden = !column;
+    if (!column) return get("legend").replaceChildren();
+    get("groups-title").textContent = column.role === "cluster" ? `${count(column)} clusters` : isList ? `${column.name}: ${count(column)} classes` : column.name;
     showClasses(get("legend"), this.chapter, column, this.coloring, (c, more) => this.chooseClass(c, more));
   }
 

@@ -3,8 +3,6 @@
 
 // The classes of the colouring column with size, name and what sets them apart; or the ramp of its numbers.
 function showClasses(root, chapter, column, coloring, onClass) {
-  root.hidden = !column || column.kind === "text";
-  if (root.hidden) return;
   if (coloring.type === "continuous") return showRamp(root, column, coloring);
   const { sizes, found, means } = profile(chapter, column);
   const order = column.classes.map((_, c) => c);
