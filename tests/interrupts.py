@@ -30,6 +30,7 @@ COMMANDS = {
     "transform": ("transform {model} {data} -o {out}/z.csv", ["z.csv"]),
     "cluster": ("cluster {data} -n 5 -o {out}/groups.csv", ["groups.csv"]),
     "search": ("search {model} {data} -o {out}/found.csv", ["found.csv"]),
+    "explain": ("explain {model} {data} -o {out}/explanation.html", ["explanation.html"]),
 }
 FIT = """
 import sys

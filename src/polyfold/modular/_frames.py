@@ -100,7 +100,9 @@ def _gauss_newton(U: NDArray, n: NDArray, *, tol: float = 1e-10, max_iter: int =
     for _ in range(max_iter):
         if error < tol:
             return U
-        X = _newton_step(U, n, R, damping)
+        # Damped in proportion to the error (Levenberg and Marquardt): the equations are nearly singular, and a full
+        # step follows rounding more than n.
+        X = _newton_step(U, n, R, damping + error)
         moved = False
         for step in (1.0, 0.5, 0.25, 0.1):
             candidate = _orthonormal_rows(U + step * (U @ X - (U @ X @ U.transpose(0, 2, 1)) @ U))
