@@ -82,10 +82,3 @@ SIGNIFICANT = 3
 # less than eigenmaps with five coordinates and classifies worse; on shapes the better kernel leaves 35 to 80 % less.
 # With 0.8, kernels of nearly equal scores take turns from sample to sample, and the axes with them.
 CLEARLY_LOWER = 2 / 3
-
-# Rows on which kernels, bandwidths and the number of coordinates are selected. More than 2,000, since the smoother is
-# cheaper then (its factor is truncated): 11 coordinates of 15,000 images take a few times the time of plain eigenmaps.
-SEARCH_ROWS = 2500
-
-# Most coordinates that n_components="auto" selects.
-MAX_AUTO_COMPONENTS = 15

@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._policy import CLEARLY_LOWER, MAX_AUTO_COMPONENTS, SEARCH_ROWS, SIGNIFICANT
+from polyfold._policy import CLEARLY_LOWER, SIGNIFICANT
 from polyfold._progress import track
-from polyfold._regression import NeighborRegression
+from polyfold._regression import SEARCH_ROWS, NeighborRegression
 from polyfold._typing import Matrix
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import Operator
@@ -41,6 +41,8 @@ _TOL = 1e-6
 _ROUNDING = 1e-10
 # A walk of many steps that has this little of a direction left cannot be extended to new points.
 _DECAYED = 1e-4
+# Most coordinates that n_components="auto" selects.
+MAX_AUTO_COMPONENTS = 15
 # Rows on which rotations are compared.
 _ROTATION_ROWS = 1000
 
