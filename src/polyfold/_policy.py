@@ -18,8 +18,8 @@ FEATURE_FRACTIONS = (0.2, 0.5, 0.8)
 # sets of choice and held-out: 75.8 and 77.2 with 0.05, 74.6 and 77.0 with 0.1, 75.4 and 76.6 with 0.
 SAME_STABILITY = 0.05
 
-# Clusterings of a replicate. Each clustering above sees half of them: enough for the centres of a sample, not for 10,000
-# centres (20,000 MNIST images, three seeds: NMI 84.0 with two replicates of 100, 86.6 with one network of 200).
+# Clusterings of a replicate. Each clustering above sees half of them: enough for the centres of a sample, not for
+# 10,000 (20,000 MNIST images, three seeds: NMI 84.0 with two replicates of 100, 86.6 with one network of 200).
 REPLICATE_CLUSTERINGS = 100
 
 # Most replicates: 400 clusterings in total, the paper's number.
@@ -82,3 +82,7 @@ SIGNIFICANT = 3
 # less than eigenmaps with five coordinates and classifies worse; on shapes the better kernel leaves 35 to 80 % less.
 # With 0.8, kernels of nearly equal scores take turns from sample to sample, and the axes with them.
 CLEARLY_LOWER = 2 / 3
+
+# Rows on which layers, kernels, bandwidths and numbers of coordinates are selected. More than 2,000, because the smoother
+# is cheaper then (its factor is truncated): 11 coordinates of 15,000 images take twice the time of plain eigenmaps.
+SEARCH_ROWS = 2500

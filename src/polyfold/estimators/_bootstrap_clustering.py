@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from polyfold._policy import REPLICATE_CLUSTERINGS, ROWS_PER_CLUSTER
+from polyfold._policy import REPLICATE_CLUSTERINGS, ROWS_PER_CLUSTER, SEARCH_ROWS
 from polyfold._progress import phase
-from polyfold._regression import SEARCH_ROWS
 from polyfold._threads import n_threads
 from polyfold._validation import check_count, check_real
 from polyfold.bootstrap import check_layer, child_stream, sample_rows, stream_seed
