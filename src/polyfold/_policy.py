@@ -83,6 +83,6 @@ SIGNIFICANT = 3
 # With 0.8, kernels of nearly equal scores take turns from sample to sample, and the axes with them.
 CLEARLY_LOWER = 2 / 3
 
-# Rows on which layers, kernels, bandwidths and numbers of coordinates are selected. More than 2,000, because the smoother
+# Rows on which layers, kernels, bandwidths and numbers of coordinates are selected. Beyond 2,000, because the smoother
 # is cheaper then (its factor is truncated): 11 coordinates of 15,000 images take twice the time of plain eigenmaps.
 SEARCH_ROWS = 2500
