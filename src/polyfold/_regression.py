@@ -21,9 +21,6 @@ from polyfold._typing import Matrix
 
 REGRESSORS = ("nadaraya_watson", "locally_linear")
 _BLOCK = 1_000_000
-# Rows of the sample on which settings are selected. More than 2,000, since the smoother is
-# cheaper then (its factor is truncated): 11 coordinates of 15,000 images take a few times the time of plain eigenmaps.
-SEARCH_ROWS = 2500
 # Share of the trace added to the local moment matrix: a neighbourhood of one point has no slope.
 _RIDGE = 1e-6
 # Squares of bandwidths within these limits are numbers; beyond them a smoother sees one point, or all alike.

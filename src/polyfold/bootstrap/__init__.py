@@ -4,7 +4,7 @@ from polyfold.bootstrap._candidate_search import CandidateSearch, GraphSearch
 from polyfold.bootstrap._code_search import CodeSearch, check_codes, shared_centers
 from polyfold.bootstrap._dense_search import DenseSearch
 from polyfold.bootstrap._encoder import Encoder, fit_encoder, fit_replicates
-from polyfold.bootstrap._first_layer import make_first_layer
+from polyfold.bootstrap._first_layer import FirstLayer, make_first_layer
 from polyfold.bootstrap._inverted_index import SparseSearch
 from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, replicate_checkpoints, stored_seed
 from polyfold.bootstrap._output import DENSE_ROWS, Output, fit_output, gather, largest_pairs, scatter
@@ -30,6 +30,7 @@ __all__ = [
     "CodeSearch",
     "DenseSearch",
     "Encoder",
+    "FirstLayer",
     "GraphSearch",
     "LayerCheckpoint",
     "Output",

@@ -5,8 +5,8 @@ constant, except for the size of each row, on groups between which nothing is sh
 lie near as many points as there are groups, however unequal their sizes. S is never formed for many rows (see
 `_output`).
 
-Deviation from [Ng2002]: eigenvectors are multiplied by powers of their eigenvalues, as in diffusion maps, so that
-eigenvectors beyond the number of groups count less.
+Deviation from [Ng2002]: eigenvectors are multiplied by their eigenvalues, as in diffusion maps, so that eigenvectors
+beyond the number of groups count less.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyfold._linalg import unit_rows
-from polyfold._policy import WALK_STEPS
 from polyfold.bootstrap import DENSE_ROWS, gather, largest_pairs, scatter, shared_centers, stream_seed
 
 # Columns beyond those asked for, the change of the eigenvalues, relative to the gap to one, that ends the iteration,
@@ -69,9 +68,8 @@ def fit_spectral_readout(
     values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
     values = np.clip(values, 0.0, 1.0)
     usable = values > n * np.finfo(np.float64).eps
-    # Codes of a row times these give λ times the eigenvectors; every further step multiplies by λ.
-    weights = np.where(usable, values ** (WALK_STEPS - 1), 0.0)
-    return SpectralReadout(scatter(codes, vectors * weights / roots, n_centers, n_jobs), values, n_centers)
+    # Codes of a row times these give λ times the eigenvectors.
+    return SpectralReadout(scatter(codes, vectors * usable / roots, n_centers, n_jobs), values, n_centers)
 
 
 def _leading(

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from polyfold._linalg import n_distinct
+from polyfold._policy import SEARCH_ROWS
 from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import n_threads, using_threads
 from polyfold._validation import (
@@ -24,6 +26,7 @@ from polyfold._validation import (
 )
 from polyfold.bootstrap import (
     Encoder,
+    FirstLayer,
     Output,
     check_settings,
     child_stream,
@@ -34,6 +37,7 @@ from polyfold.bootstrap import (
     layer_sizes,
     make_first_layer,
     replicate_checkpoints,
+    sample_rows,
     stream_seed,
 )
 from polyfold.clustering import select_feature_fraction
@@ -83,7 +87,8 @@ class MultilayerBootstrapNetwork(
         Factor from one layer's number of centres to the next one's.
     n_clusterings : int or "auto", default="auto"
         Clusterings per layer. "auto" fits two independent replicates of 100 clusterings, and two more if the
-        similarity of two points still depends on the random draws (`reliability_` below 0.95). A number gives one
+        similarity of two points still depends on the random draws (`reliability_` below 0.95). Beyond 2,500 points the
+        replicates are fitted to a sample, and one network of as many clusterings to all points. A number gives one
         network, as in the paper; use at least 100.
     feature_fraction : float or "auto", default="auto"
         Fraction of the features, and of the clusterings below, that every clustering sees. "auto" selects 0.2, 0.5 or
@@ -121,7 +126,7 @@ class MultilayerBootstrapNetwork(
         Stability (adjusted Rand index between replicates) of every fraction tried; empty if the fraction was given.
     reliability_, reliability_error_ : float
         Estimated squared correlation of the similarity of the last layer with that of infinitely many clusterings,
-        and its standard error; NaN if the number was given.
+        and its standard error; NaN if the number was given. Beyond 2,500 points both are those of a sample.
     assignment_error_ : float
         Estimated fraction of first-layer assignments that differ from the exact ones; 0 if the search is exact.
     neighbor_recall_ : float
@@ -204,6 +209,7 @@ class MultilayerBootstrapNetwork(
         """
         with using_threads(self.n_jobs):
             self._learn(X, n_clusters=self.n_classes, checkpoint=checkpoint, transform_rest=True)
+        del self._replicates
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
@@ -284,7 +290,7 @@ class MultilayerBootstrapNetwork(
         rows, subsample = training_rows(self, X, seeds)
         self.sample_indices_ = None if subsample is None else subsample.indices
         sizes = layer_sizes(self, rows)
-        stored = lambda replicate: None  # noqa: E731
+        stored = _not_stored
         if checkpoint is not None:
             stored = replicate_checkpoints(checkpoint, settings(self, rows, sizes), seed)
         if self.metric_ == "euclidean":
@@ -310,13 +316,28 @@ class MultilayerBootstrapNetwork(
         options = {"feature_fraction": fraction, "seeds": seeds, "n_jobs": jobs}
         if not is_auto(self.feature_fraction):
             options["code_fraction"] = fraction
-        if is_auto(self.n_clusterings):
-            encoder, self.reliability_, self.reliability_error_ = fit_replicates(
-                rows, first, sizes, checkpoint=stored, **options
-            )
-            return encoder
         self.reliability_ = self.reliability_error_ = np.nan
-        return fit_encoder(rows, first, sizes, n_clusterings=self.n_clusterings, checkpoint=stored(None), **options)
+        self._replicates, n_clusterings = None, self.n_clusterings
+        if is_auto(self.n_clusterings):
+            is_small = X.shape[0] <= SEARCH_ROWS or self.metric_ == "precomputed"
+            given = (rows, first, sizes) if is_small else self._pilot(X, sizes, seeds)
+            self._replicates, self.reliability_, self.reliability_error_ = fit_replicates(
+                *given, checkpoint=stored if is_small else _not_stored, **options
+            )
+            if is_small:
+                return self._replicates
+            # One network of as many clusterings: each of them sees twice as many codes as in two replicates.
+            n_clusterings = len(self._replicates.codes[-1])
+        return fit_encoder(rows, first, sizes, n_clusterings=n_clusterings, checkpoint=stored(None), **options)
+
+    def _pilot(self, X: Any, sizes: list[int], seeds: np.random.SeedSequence) -> tuple[Any, FirstLayer, list[int]]:
+        """Return a sample, the search of its first layer, and the layers that are not too wide for it."""
+        pilot = child_stream(seeds, "pilot", 2)
+        X = X[sample_rows(X.shape[0], SEARCH_ROWS, pilot)]
+        widest = max(1, n_distinct(X) // 2)
+        sizes = [size for size in sizes if size <= widest] or [widest]
+        first = make_first_layer(X, metric=self.metric_, neighbors="exact", n_centers=sizes[0], seeds=pilot)
+        return first.prepare(X), first, sizes
 
     def _select_fraction(
         self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence, jobs: int
@@ -382,6 +403,10 @@ class MultilayerBootstrapNetwork(
         tags.input_tags.sparse = exact or self.metric == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _not_stored(replicate: int | None) -> None:
+    """Stand for the checkpoints of a fit without any."""
 
 
 def _read_output(output: Output, codes: NDArray) -> tuple[NDArray]:

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from polyfold._policy import REPLICATE_CLUSTERINGS, ROWS_PER_CLUSTER
+from polyfold._policy import REPLICATE_CLUSTERINGS, ROWS_PER_CLUSTER, SEARCH_ROWS
 from polyfold._progress import phase
-from polyfold._regression import SEARCH_ROWS
 from polyfold._threads import n_threads
 from polyfold._validation import check_count, check_real
 from polyfold.bootstrap import check_layer, child_stream, sample_rows, stream_seed
@@ -81,7 +80,8 @@ class BootstrapClustering(TreeClusterer):
     layer_ : int
         The layer whose similarity is clustered.
     layer_scores_ : dict
-        Stability of every layer; empty if the layer was given.
+        Stability of every layer; empty if the layer was given. Beyond 2,500 points, layers are compared on a sample,
+        except those with more centres than half of it.
     network_ : MultilayerBootstrapNetwork
     embedding_model_ : SpectralReadout
     cluster_tree_ : ClusterTree
@@ -212,15 +212,18 @@ class BootstrapClustering(TreeClusterer):
         return MultilayerBootstrapNetwork(2, n_classes=wanted or 2, random_state=rng, n_jobs=self.n_jobs)
 
     def _select_layer(self, wanted: int | None, seeds: np.random.SeedSequence) -> int:
-        encoder = self.network_.encoder_
+        encoder, replicates = self.network_.encoder_, vars(self.network_).pop("_replicates")
         self.layer_scores_: dict[int, float] = {}
         if self._layers_above is not None:
             return max(0, len(encoder.sizes) - 1 - self._layers_above)
         if self.layer != "auto":
             return self.network_._level(self.layer)
-        if encoder.n_replicates < 2 or wanted == 1:
+        if replicates is None or wanted == 1:
             return len(encoder.sizes) - 1
-        self.layer_scores_ = layer_stability(encoder.codes, encoder.sizes, wanted, seeds=seeds)
+        # Replicates of a sample lack the widest layers.
+        lacking = len(encoder.sizes) - len(replicates.sizes)
+        scores = layer_stability(replicates.codes, replicates.sizes, wanted, seeds=seeds)
+        self.layer_scores_ = {lacking + layer: score for layer, score in scores.items()}
         return select_layer(self.layer_scores_)
 
     def _codes(self, X: Any) -> NDArray:

@@ -10,9 +10,8 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples
 
 from polyfold._linalg import as_dense, row_norms_safe, unit_rows
-from polyfold._policy import N_NEIGHBORS, STABILITY_ROWS
+from polyfold._policy import N_NEIGHBORS, SEARCH_ROWS, STABILITY_ROWS
 from polyfold._progress import phase, shows_progress
-from polyfold._regression import SEARCH_ROWS
 from polyfold._typing import RandomState, Rows
 from polyfold._validation import check_rows, draw_seed, keeps_state_on_failure
 from polyfold.bootstrap import child_stream, sample_rows, stream_seed

@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._policy import CLEARLY_LOWER, SIGNIFICANT
+from polyfold._policy import CLEARLY_LOWER, SEARCH_ROWS, SIGNIFICANT
 from polyfold._progress import track
-from polyfold._regression import SEARCH_ROWS, NeighborRegression
+from polyfold._regression import NeighborRegression
 from polyfold._typing import Matrix
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import Operator
