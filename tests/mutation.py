@@ -1,8 +1,8 @@
-"""Change single operators and numbers of the source and run the tests: ``python -m tests.mutation modular --mutants 60``.
+"""Test mutants of the source: ``python -m tests.mutation modular --mutants 60``.
 
-A mutant is a copy of the package with one change, such as `<` for `<=` or 4 for 3, made by cosmic-ray. It is killed if a
-test fails or the tests take ten times as long. First the tests of the package's own folder run, then those of the
-estimators that use it. Mutants are sampled by their place in the source, so that a place with many variants counts once.
+A mutant is a copy of the package with one change, such as `<` for `<=` or 4 for 3, made by cosmic-ray. It is killed if
+a test fails or the tests take ten times as long. First the tests of the package's own folder run, then those of the
+estimators that use it. Mutants are sampled by their place in the source, so a place with many variants counts once.
 Annotations, decorators and messages are left out. Survivors are written to ``benchmarks/results/mutants.json``; the
 field `judgement` is written by hand and kept. ``--again`` runs only the survivors of the last run, which must be of the
 same source.
@@ -118,7 +118,7 @@ def run_tests(folder, words, seconds, cache):
     begin, child = time.monotonic(), os.fork()
     if child == 0:
         os.setsid()
-        os.environ["NUMBA_CACHE_DIR"] = str(cache)
+        os.environ.update(NUMBA_CACHE_DIR=str(cache), PYTHONPATH=str(folder / "src"))
         os.chdir(folder)
         sys.path[:0] = [str(folder / "src"), str(folder)]
         for name in [name for name in sys.modules if name.partition(".")[0] in ("polyfold", "tests")]:
@@ -168,7 +168,7 @@ def copy_of_the_project(folder):
 def run(package, mutants):
     """Return the survivors among mutants (file, operator, occurrence), and their number."""
     import numba  # noqa: F401  (imported here, the forked processes have it)
-    import scipy.sparse.linalg
+    import scipy.sparse.linalg  # noqa: F401
     import sklearn.neighbors  # noqa: F401
 
     survivors, number = [], 0
@@ -196,6 +196,11 @@ def run(package, mutants):
                 )
                 print(number, file, *change, sep="\n", flush=True)  # noqa: T201
     return survivors, number
+
+
+def _commit():
+    command = ["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def main():

@@ -46,6 +46,8 @@ class DaskSource(Source):
         elif columns is not None or not isinstance(X, self._array.Array):
             raise ValueError(f"X must be a Dask array, or a Dask data frame with columns, got {type(X).__name__}.")
         check_matrix(X)
+        if not self._is_frame:
+            X = X.map_blocks(_as_declared, X.chunks, dtype=X.dtype, meta=X._meta)
         self._X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         self.n_features, self.dtype, self.stored = X.shape[1], float_type(X.dtype), np.dtype(X.dtype)
 
@@ -181,6 +183,20 @@ def _in_order(part: Any, names: tuple[Any, ...]) -> Any:
     return part
 
 
+def _as_declared(
+    chunk: Matrix, declared: tuple[tuple[float, ...], ...], block_id: tuple[int, ...] | None = None
+) -> Matrix:
+    """Return a chunk, or raise if it has not the shape that the array declares; NaN is any number of rows."""
+    if block_id is not None:
+        shape = tuple(sizes[number] for sizes, number in zip(declared, block_id, strict=True))
+        if any(size != given and not np.isnan(given) for size, given in zip(chunk.shape, shape, strict=True)):
+            raise ValueError(
+                f"chunks of X must have the shape that X declares, {shape} for chunk {block_id}, got {chunk.shape}; "
+                "give the right shape to dask.array.from_delayed or map_blocks."
+            )
+    return chunk
+
+
 def _reduce_chunk(shared: tuple[Any, Any, Any], start: int, chunk: Matrix, rows: int) -> Any:
     apply, merge, dtype = shared
     with using_threads(1):
@@ -229,6 +245,11 @@ def answering(client: "Client | None") -> Iterator[None]:
             raise ConnectionError(f"its client is {client.status}")
         yield
     except (CancelledError, ConnectionError) as error:
+        if "lost dependencies" in str(error):
+            raise ConnectionError(
+                f"workers of the Dask cluster that held rows of X in memory are gone ({error}); load X again, from "
+                "files if you can: Dask computes lost parts again, but cannot do so for data sent by scatter."
+            ) from error
         raise ConnectionError(
             f"the Dask scheduler at {client.scheduler.address if client.scheduler else 'its address'} must answer "
             f"until the work is done, got none ({error}); connect a distributed.Client to a cluster that runs, and "
