@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from polyfold._policy import BANDWIDTHS
 from polyfold._typing import Matrix
+from polyfold._validation import outside
 from polyfold.kernels import (
     GraphKernel,
     Isomap,
@@ -107,7 +108,7 @@ class KernelCandidates:
                     scores[name] = choices[name].found.unexplained
         name = select_kernel({name: found.found for name, found in choices.items()})
         for warning in messages[name]:
-            warnings.warn(warning.message, stacklevel=6)
+            warnings.warn(warning.message, stacklevel=outside())
         return replace(choices[name], kernel_scores=scores)
 
 

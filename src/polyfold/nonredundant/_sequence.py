@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from polyfold._progress import track
 from polyfold._typing import Matrix
+from polyfold._validation import outside
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import Operator
 from polyfold.nonredundant._smoother import Predictable, is_saturated, predictable_functions
@@ -196,6 +197,6 @@ def warn_if_saturated(steps: list[Step], n: int) -> None:
                 f"coordinates were excluded for coordinate {number}, of {n} samples; the rest is noise. Increase "
                 "bandwidth, or leave it at 'auto'.",
                 DegenerateDataWarning,
-                stacklevel=4,
+                stacklevel=outside(),
             )
             return
