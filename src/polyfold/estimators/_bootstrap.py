@@ -123,9 +123,9 @@ class MultilayerBootstrapNetwork(
         What "auto" selected, or what was given.
     feature_fraction_scores_ : dict
         Stability (adjusted Rand index between replicates) of every fraction tried; empty if the fraction was given.
-    reliability_, reliability_error_ : float
-        Estimated squared correlation of the similarity of the last layer with that of infinitely many clusterings,
-        and its standard error; NaN if the number was given.
+    reliability_ : float
+        Estimated squared correlation of the similarity of the last layer with that of infinitely many replicates; NaN
+        if the number was given. Two or four replicates give a rough value: see :doc:`/reliability`.
     assignment_error_ : float
         Estimated fraction of first-layer assignments that differ from the exact ones; 0 if the search is exact.
     neighbor_recall_ : float
@@ -268,7 +268,7 @@ class MultilayerBootstrapNetwork(
         shorter = copy.copy(self)
         shorter.encoder_ = self.encoder_.up_to(level)
         if level + 1 < len(self.layer_sizes_):
-            shorter.reliability_ = shorter.reliability_error_ = np.nan  # estimated for the last layer alone
+            shorter.reliability_ = np.nan  # estimated for the last layer alone
         return shorter._finish(self._seed, self.embedding_.dtype)
 
     @shows_progress
@@ -319,11 +319,9 @@ class MultilayerBootstrapNetwork(
         if is_auto(self.n_clusterings):
             is_same = rows is X and not self.reconstruction
             known = choice.replicates if is_same else ()
-            encoder, self.reliability_, self.reliability_error_ = fit_replicates(
-                rows, first, sizes, known=known, checkpoint=stored, **options
-            )
+            encoder, self.reliability_ = fit_replicates(rows, first, sizes, known=known, checkpoint=stored, **options)
             return encoder
-        self.reliability_ = self.reliability_error_ = np.nan
+        self.reliability_ = np.nan
         return fit_encoder(rows, first, sizes, n_clusterings=self.n_clusterings, checkpoint=stored(None), **options)
 
     def _select_fraction(
