@@ -41,17 +41,20 @@ def _is_given(kernel: Kernel | GraphKernel) -> bool:
 def landmark_error(model: BaseEstimator, landmarks: Matrix, seed: int, **changes: object) -> NDArray:
     """Estimate the error of every column due to landmarks, relative to its spread.
 
-    The model, with `changes` of its parameters, is fitted again to a quarter of its landmarks, and both transform
-    at most 1,000 of the other landmarks. The residual of a linear regression on the coordinates of the smaller model is
-    an upper bound if errors decrease with the number of landmarks.
+    The model, with `changes` of its parameters, is fitted again to every quarter of its landmarks, and both transform
+    at most 1,000 of the other landmarks. The error of a quarter is the residual of a linear regression on its
+    coordinates. The largest of the four is an upper bound if errors decrease with the number of landmarks.
     """
-    few = clone(model).set_params(random_state=seed, verbose=0, **changes)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the model itself has already warned
-        few.fit(landmarks[::_SHARE])
-    others = np.flatnonzero(np.arange(landmarks.shape[0]) % _SHARE)
-    queries = landmarks[others[:: -(-len(others) // _QUERIES)]]
-    Z, A = (np.asarray(each.transform(queries), dtype=np.float64) for each in (model, few))
-    Z, A = Z - Z.mean(axis=0), A - A.mean(axis=0)
-    left = Z - A @ np.linalg.lstsq(A, Z, rcond=None)[0]
-    return np.linalg.norm(left, axis=0) / np.maximum(np.linalg.norm(Z, axis=0), np.finfo(np.float64).tiny)
+    numbers, errors = np.arange(landmarks.shape[0]), []
+    for quarter in range(_SHARE):
+        few = clone(model).set_params(random_state=seed, verbose=0, **changes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the model itself has already warned
+            few.fit(landmarks[quarter::_SHARE])
+        others = numbers[numbers % _SHARE != quarter]
+        queries = landmarks[others[:: -(-len(others) // _QUERIES)]]
+        Z, A = (np.asarray(each.transform(queries), dtype=np.float64) for each in (model, few))
+        Z, A = Z - Z.mean(axis=0), A - A.mean(axis=0)
+        left = Z - A @ np.linalg.lstsq(A, Z, rcond=None)[0]
+        errors.append(np.linalg.norm(left, axis=0) / np.maximum(np.linalg.norm(Z, axis=0), np.finfo(np.float64).tiny))
+    return np.max(errors, axis=0)
