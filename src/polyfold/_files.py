@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from polyfold._typing import Matrix
 
@@ -68,6 +69,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             shutil.rmtree(temporary)
         else:
             temporary.unlink(missing_ok=True)
+
+
+def map_new_array(path: str | os.PathLike[str], dtype: DTypeLike, shape: tuple[int, ...]) -> np.memmap[Any, Any]:
+    """Make an .npy file that is mapped for writing. Its disk space is reserved: a write to a full disk is a crash."""
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+    return array
 
 
 def digest(content: bytes) -> str:

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
+from polyfold._threads import njit
 from polyfold.bootstrap._sampling import ClusteringSpec
 
 # Codes of one byte.
@@ -177,7 +177,7 @@ class CodeIndex:
 
 # The kernels are plain loops on arrays made outside: slices and array functions inside would take most of the time of
 # the compilation.
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _most_shared(rows, features, centers, counts, out):
     """Centre with most agreements, of rows (n, V) with the codes (u, k) of the centres."""
     n_features, k = centers.shape
@@ -207,7 +207,7 @@ def _most_shared(rows, features, centers, counts, out):
         out[i] = winner
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _popcount(word):
     """Count the set bits of a 64-bit word."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -216,7 +216,7 @@ def _popcount(word):
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _match_index(rows, starts, lists, owned, entries, masks, bits, active, best, out):
     """Fill `out` (n, V); `bits` (c, w), zero before and after, mark where a row and a centre agree.
 
@@ -258,7 +258,7 @@ def _match_index(rows, starts, lists, owned, entries, masks, bits, active, best,
             out[p, v] = low - (best[v] & low)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _count_pairs(left, right, out):
     for i in range(len(left)):
         for v in range(len(right)):

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from polyfold._threads import njit
 from polyfold._validation import check_indices
 from polyfold.bootstrap._sampling import ClusteringSpec
 
@@ -100,7 +100,7 @@ def _row_sums(rows: Any, entries: np.ndarray) -> np.ndarray:
     return np.bincount(owners, weights=entries, minlength=rows.shape[0]).astype(np.float64, copy=False)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _count_entries(indices, indptr, rows, position, out):
     for i in range(len(rows)):
         count = 0
@@ -109,7 +109,7 @@ def _count_entries(indices, indptr, rows, position, out):
         out[i + 1] = out[i] + count
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _copy_entries(data, indices, indptr, rows, position, out_indptr, out_indices, out_data):
     for i in range(len(rows)):
         fill = out_indptr[i]
@@ -121,7 +121,7 @@ def _copy_entries(data, indices, indptr, rows, position, out_indptr, out_indices
 
 
 # None of them is nan, so that several can be compared at a time.
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@njit(nogil=True, fastmath={"nnan", "nsz"})
 def _largest(scores):
     best = scores[0]
     for j in range(1, len(scores)):
@@ -129,7 +129,7 @@ def _largest(scores):
     return best
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _best_scores(data, indices, indptr, weights, owners, starts, bias, out):
     scores = np.empty(len(bias))
     for i in range(len(out)):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from polyfold._files import replacing
+from polyfold._files import map_new_array, replacing
 from polyfold._validation import import_extra
 from polyfold.cli._inputs import IMAGES, SUFFIXES, parse_size
 
@@ -121,7 +121,7 @@ def _npy(path: Path, names: list[str], n_rows: int) -> Any:
     def append(rows: np.ndarray) -> None:
         if state["file"] is None:
             shape = (n_rows, *rows.shape[1:])
-            state["file"] = np.lib.format.open_memmap(path, mode="w+", dtype=rows.dtype, shape=shape)
+            state["file"] = map_new_array(path, rows.dtype, shape)
         state["file"][state["row"] : state["row"] + len(rows)] = rows
         state["row"] += len(rows)
 

@@ -1,10 +1,9 @@
 """Compiled distances over modules, without copying rows: re-ranked candidates, pairs, all rows within a radius."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from polyfold._threads import in_blocks, threaded
+from polyfold._threads import in_blocks, njit, threaded
 from polyfold._validation import check_indices
 
 _FAST = {"reassoc", "contract", "nsz"}
@@ -82,7 +81,7 @@ def _contiguous(Q: NDArray, Z: NDArray, exclude: NDArray | None) -> tuple[NDArra
     return np.ascontiguousarray(Q), np.ascontiguousarray(Z), exclude
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, inline="always")
+@njit(nogil=True, fastmath=_FAST, inline="always")
 def _squared(q, z):  # pragma: no cover - compiled
     """Squared distance in one module, in double precision because squares of small numbers underflow."""
     total = 0.0
@@ -92,7 +91,7 @@ def _squared(q, z):  # pragma: no cover - compiled
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _pair_up(Q, Z, modules, queries, rows, out):  # pragma: no cover - compiled
     """Sum the squared distances of every pair over the modules."""
     for pair in range(len(out)):
@@ -102,7 +101,7 @@ def _pair_up(Q, Z, modules, queries, rows, out):  # pragma: no cover - compiled
         out[pair] = total
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _keep_nearest(Q, Z, modules, candidates, exclude, distances, indices):  # pragma: no cover - compiled
     """Insert the candidates of every query into its list, by distance, then index; each once."""
     k, count = distances.shape[1], candidates.shape[1]
@@ -131,7 +130,7 @@ def _keep_nearest(Q, Z, modules, candidates, exclude, distances, indices):  # pr
             distances[i, rank], indices[i, rank] = total, row
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _all_within(Q, Z, radius, exclude):  # pragma: no cover - compiled
     """Collect counts, distances and indices of the rows within the radius of every query."""
     counts = np.zeros(len(Q), dtype=np.int64)
