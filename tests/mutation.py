@@ -37,7 +37,7 @@ TESTS = {
     "kernels": (
         "tests/kernels",
         "tests/contracts/test_kernels.py tests/estimators/test_spectral.py tests/nonredundant tests/spectra "
-        "tests/contracts/test_graphs.py",
+        "tests/contracts/test_graphs.py tests/explaining/test_gradients.py",
     ),
     "saving": ("tests/saving", "tests/contracts/test_saving.py tests/test_files.py"),
     "bootstrap": (
