@@ -140,7 +140,7 @@ def run_tests(folder, words, seconds, cache):
     return False, seconds
 
 
-def survives(folder, file, text, package, limits):
+def survives(folder, file, text, tests, limits):
     """Whether all tests pass with the changed file."""
     original = (folder / file).read_text()
     (folder / file).write_text(text)
@@ -150,8 +150,7 @@ def survives(folder, file, text, package, limits):
             cache = empty if "njit" in text else folder / "numba"
             longer = 60 if "njit" in text else 0
             return all(
-                run_tests(folder, words, limit + longer, cache)[0]
-                for words, limit in zip(TESTS[package], limits, strict=True)
+                run_tests(folder, words, limit + longer, cache)[0] for words, limit in zip(tests, limits, strict=True)
             )
     finally:
         (folder / file).write_text(original)
@@ -165,7 +164,7 @@ def copy_of_the_project(folder):
         shutil.copy(path, folder)
 
 
-def run(package, mutants):
+def run(package, mutants, tests):
     """Return the survivors among mutants (file, operator, occurrence), and their number."""
     import numba  # noqa: F401  (imported here, the forked processes have it)
     import scipy.sparse.linalg  # noqa: F401
@@ -176,7 +175,7 @@ def run(package, mutants):
         folder = Path(name)
         copy_of_the_project(folder)
         limits = []
-        for words in TESTS[package]:
+        for words in tests:
             run_tests(folder, words, 3600, folder / "numba")  # compile
             passed, seconds = run_tests(folder, words, 3600, folder / "numba")
             assert passed, (folder / "output").read_text()[-3000:]
@@ -188,7 +187,7 @@ def run(package, mutants):
             if after is None or after == before:
                 continue
             number += 1
-            if survives(folder, file, after, package, limits):
+            if survives(folder, file, after, tests, limits):
                 lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))
                 change = [line for line in lines if line[:2] not in ("++", "--")]
                 survivors.append(
@@ -218,7 +217,8 @@ def main():
             mutants = [(Path(s["file"]), s["operator"], s["occurrence"]) for s in last["survivors"]]
         else:
             mutants = list(sample(package, options.mutants, options.seed))
-        survivors, number = run(package, mutants)
+        # Survivors have passed the tests of the estimators before; new tests are in the folder of the package.
+        survivors, number = run(package, mutants, TESTS[package][: 1 if options.again else None])
         judged = {json.dumps(s["change"][1:]): s.get("judgement", "") for s in last["survivors"]}
         for survivor in survivors:
             survivor["judgement"] = judged.get(json.dumps(survivor["change"][1:]), "")
