@@ -116,6 +116,7 @@ def check_rows(
     order: Literal["C", "F"] | None = None,
 ) -> Matrix:
     """Validate the rows given to an estimator: floats or bytes in range; sparse ones as CSR in its canonical form."""
+    refuse_annotated(X)
     rows = validate_data(
         estimator,
         X,
@@ -129,6 +130,15 @@ def check_rows(
     if reset:  # new rows may be nearer to zero than the training rows
         check_not_tiny(rows)
     return _canonical(rows) if sp.issparse(rows) else rows
+
+
+def refuse_annotated(X: object) -> None:
+    """Raise for an AnnData object, which holds several arrays; NumPy would search it for rows without an end."""
+    if all(hasattr(type(X), name) for name in ("X", "obs", "var", "obsm")):
+        raise TypeError(
+            f'X must be an array, got an {type(X).__name__} object; pass adata.X, or adata.obsm["X_pca"] for its '
+            "principal components."
+        )
 
 
 def check_range(X: Matrix, name: str = "X") -> None:

@@ -30,8 +30,8 @@ ERRORS = [
     ("fit :digits.npy --columns 0-² -o m.polyfold", "got '0-²'"),
     ("fit :digits.npy", "Missing option"),
     ("wings", "No such command"),
-    ("cluster :digits.npy -n ² -o g.npy", "-n/--clusters must be a whole number or auto, got '²'"),
-    ("cluster :digits.npy -n 0 -o g.npy", "n_clusters must be an integer >= 1, got 0"),
+    ("cluster :digits.npy -n ² -o g.npy", "-n/--clusters must be a whole number >= 1 or auto, got '²'"),
+    ("cluster :digits.npy -n 0 -o g.npy", "-n/--clusters must be a whole number >= 1 or auto, got '0'"),
     ("cluster :digits.npy -n 3 --id name -o g.npy", "--id needs an output that ends in .csv or .parquet"),
     ("cluster :iris.csv -n 3 --id nam --set n_init=1 -o g.csv", "--id must name columns"),
     ("transform nothing.polyfold :digits.npy -o z.npy", "nothing.polyfold does not exist"),
@@ -58,8 +58,8 @@ def test_damaged_files_are_refused(refused, kind):
     refused(f"fit bad.{kind} -o m.polyfold", "is not text" if kind == "csv" else "cannot be read as")
 
 
-def test_errors_and_notes_have_the_words_of_the_library(call, refused, rng):
-    refused("cluster :digits.npy -n 500 -o g.npy", "error: n_clusters must be <=")
+def test_too_many_clusters_and_columns_of_different_scales_are_reported(call, refused, rng):
+    refused("cluster :digits.npy -n 500 -o g.npy", "error: -n/--clusters must be at most 120, the number of rows")
     np.save("scales.npy", rng.standard_normal((60, 6)) * [1, 1, 1, 1, 1, 1e5])
     quick = "--set n_init=1 --set network__n_clusterings=20"
     call(f"cluster scales.npy -n 2 {quick} -o g.npy")
@@ -108,7 +108,7 @@ def test_names_are_printed_as_they_are(call, strange):
 def test_status_lines_have_no_markup(run, monkeypatch):
     import io
 
-    from polyfold.cli._terminal import Terminal
+    from polyfold.cli import Terminal
 
     stream = io.StringIO()
     stream.isatty = lambda: True

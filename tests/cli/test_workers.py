@@ -22,7 +22,7 @@ def address():
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Let files have several parts."""
-    monkeypatch.setattr("polyfold.cli._workers.BLOCK_BYTES", 2000)
+    monkeypatch.setattr("polyfold.cli._preparation.BLOCK_BYTES", 2000)
     for name, value in (("BLOCK_BYTES", 1), ("MIN_ROWS", 60)):
         monkeypatch.setattr(f"polyfold.cli._inputs.{name}", value)
 
@@ -74,7 +74,7 @@ def test_clusters_equal_those_of_one_machine(call, address):
 
 
 def test_what_a_cluster_cannot_do_is_refused(refused, address, monkeypatch):
-    monkeypatch.setattr("polyfold.cli._workers.PATIENCE", 1)
+    monkeypatch.setattr("polyfold.cli._preparation.PATIENCE", 1)
     refused("fit :digits.npy --cluster tcp://127.0.0.1:9 -o m.polyfold", "did not answer within 1 s")
     refused("cluster :digits.npy --cluster 10 -o g.npy", "the number of clusters is -n/--clusters")
     refused("fit :digits.npy --cluster nonsense://x -o m.polyfold", "--cluster must be the address")

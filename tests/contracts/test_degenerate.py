@@ -180,3 +180,37 @@ def test_new_rows_may_be_as_small_as_they_are():
     X = sheet()
     model = pf.KernelEmbedding(2, random_state=0).fit(X)
     np.testing.assert_allclose(model.transform(X * 1e-200), model.transform(X * 0), atol=1e-12)
+
+
+class Annotated:
+    """Looks like an AnnData object: several arrays in one object, and items of the same kind without an end."""
+
+    X, obs, var, obsm = np.zeros((30, 4)), None, None, {}
+    shape = (30, 4)
+
+    def __len__(self):
+        return 30
+
+    def __getitem__(self, item):
+        return self
+
+
+ANNOTATED = r'^X must be an array, got an Annotated object; pass adata\.X, or adata\.obsm\["X_pca"\]'
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+def test_annotated_data_are_refused_by_name(entry):
+    with pytest.raises(TypeError, match=ANNOTATED):
+        entry.new().fit(Annotated(), None if entry.target == "none" else np.arange(30) % 2)
+
+
+def test_annotated_data_are_refused_by_fitted_models_and_functions():
+    model = pf.ModularKernelPCA(2, 2, random_state=0).fit(sheet(30))
+    for use in (
+        model.transform,
+        lambda X: pf.explain(model, X),
+        lambda X: pf.select_diversity(model, X),
+        pf.ModularNeighbors(model).fit,
+    ):
+        with pytest.raises(TypeError, match=ANNOTATED):
+            use(Annotated())

@@ -331,3 +331,11 @@ def test_plots_frames_and_pages(rng, tmp_path):
     assert "<script" not in page
     assert "http" not in page.replace("data:", "")
     assert "data:image/png" in clusters.to_html()
+
+
+def test_text_that_never_repeats_is_not_a_category():
+    pd = pytest.importorskip("pandas")
+    labels = np.repeat([0, 1], 20)
+    frame = pd.DataFrame({"x": labels + np.linspace(0, 0.5, 40), "note": [f"note {i}" for i in range(40)]})
+    explanation = pf.explain(labels, frame.assign(site=np.where(labels, "a", "b")), random_state=0)
+    assert set(explanation.clusters["feature"]) == {"x", "site"}

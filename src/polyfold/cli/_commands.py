@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from sklearn.base import is_clusterer
 
 import polyfold
-from polyfold.cli._estimators import FitOptions, fit_model
+from polyfold.cli import Terminal
+from polyfold.cli._column_kinds import TEXT, Plan
+from polyfold.cli._estimators import FitOptions, fit_model, plan_heading, planned, use_of_numbers
 from polyfold.cli._inputs import (
     SUFFIXES,
     ArrayData,
@@ -23,31 +24,37 @@ from polyfold.cli._inputs import (
     column_names,
     open_data,
     open_features,
-    parse_size,
-)
-from polyfold.cli._outputs import (
-    PLOTS,
-    check_model_path,
-    check_output,
-    check_path,
-    draw,
-    is_report,
-    write_arrays,
-    write_graph,
-    writer,
-)
-from polyfold.cli._preparation import (
-    as_fitted,
-    for_model,
-    last_step,
-    model_blocks,
     read_ids,
     read_target,
-    target_for,
 )
-from polyfold.cli._results import evaluate, search_cluster, search_here, summary
-from polyfold.cli._terminal import Terminal
-from polyfold.cli._workers import connected, map_parts
+from polyfold.cli._outputs import PLOTS, check_model_path, check_output, check_path, draw, is_report, writer
+from polyfold.cli._preparation import (
+    all_rows,
+    as_fitted,
+    connected,
+    for_model,
+    last_step,
+    map_parts,
+    model_blocks,
+    open_for_model,
+)
+from polyfold.cli._readers import parse_size
+from polyfold.cli._results import summary
+
+# Levels with more clusters get no names.
+NAMED = 50
+
+
+def plan_file(data: str, options: FitOptions, terminal: Terminal) -> dict[str, Any]:
+    """Print what each column is and what would be done with it."""
+    opened = planned(open_features(data, options.selection), options)
+    if isinstance(opened, ArrayData):
+        return {"rows": opened.n_rows, "columns": opened.n_columns, "type": str(opened.values.dtype)}
+    plan = opened.plan
+    assert plan is not None
+    if not terminal.as_json:
+        terminal.lines([*plan_heading(opened), *plan.table(use_of_numbers(opened, options.prepare))], err=False)
+    return {} if not terminal.as_json else {"file": data, **plan.as_dict(), "rows": opened.n_rows}
 
 
 def fit_file(
@@ -125,19 +132,6 @@ def _column_names(fitted: Any, reconstruct: bool) -> list[str]:
     return [f"x{number}" for number in range(fitted.n_features_in_)] if names is None else [str(name) for name in names]
 
 
-def open_for_model(path: str, selection: Selection, fitted: Any) -> ArrayData | TableData:
-    """Open rows for a fitted model; a model fitted to names finds its columns itself."""
-    if getattr(fitted, "feature_names_in_", None) is not None and not selection.columns:
-        return open_data(path, selection)
-    return open_features(path, selection)
-
-
-def all_rows(data: ArrayData | TableData, fitted: Any) -> Any:
-    """Return all rows of a file as a fitted model takes them."""
-    (rows,) = model_blocks(data, fitted)
-    return rows
-
-
 def cluster_file(
     data: str,
     output: str,
@@ -146,6 +140,7 @@ def cluster_file(
     model: str | None,
     save: str | None,
     levels: bool,
+    names: bool,
     address: str | None,
     terminal: Terminal,
 ) -> dict[str, Any]:
@@ -154,10 +149,15 @@ def cluster_file(
     inputs = [data, model, config, selection.target_file]
     path = check_output("--output", output, inputs)
     is_table = path.suffix.lower() in (".csv", ".parquet")
-    if selection.id and not is_table:
-        raise ValueError(f"--id needs an output that ends in .csv or .parquet, got {output!r}.")
+    if (selection.id or names) and not is_table:
+        option = "--id" if selection.id else "--names"
+        raise ValueError(f"{option} needs an output that ends in .csv or .parquet, got {output!r}.")
     model_path = check_model_path("--save", save, inputs) if save else None
-    ids = read_ids(open_data(data, selection), selection) if is_table else None
+    opened = open_data(data, selection)
+    ids = read_ids(opened, selection) if is_table else None
+    n_clusters = options.parameters.get("n_clusters")
+    if isinstance(n_clusters, int) and n_clusters > opened.n_rows:
+        raise ValueError(f"-n/--clusters must be at most {opened.n_rows}, the number of rows, got {n_clusters}.")
     with connected(address) as client:
         if model is None:
             by_kernel = "kernel" in options.parameters or options.model == "KernelClustering"
@@ -172,19 +172,51 @@ def cluster_file(
             blocks = _computed(client, partial(_predicted, fitted, levels), rows, fitted)
             labels = np.concatenate(list(terminal.track(blocks, "rows clustered", rows.n_rows)))
     scores = clusterer.level_scores_ if levels else {}
-    names = ["cluster", *(f"clusters_{number}" for number in scores)]
+    columns = {"cluster": labels[:, 0]}
+    columns |= {f"clusters_{number}": found for number, found in zip(scores, labels.T[1:], strict=True)}
+    named: dict[str, np.ndarray] = {}
+    if names:
+        with terminal.working("naming clusters"):
+            named = cluster_names(
+                fitted, all_rows(open_for_model(data, selection, fitted), fitted), columns, options.seed
+            )
     table: Any = labels
     if ids is not None:
-        table = pd.DataFrame(labels)
-        table.insert(0, "id", np.asarray(ids[1]))
-        names = [ids[0], *names]
-    with writer(path, names, len(labels)) as append:
+        parts: dict[str, Any] = {ids[0]: np.asarray(ids[1])}
+        for column, found in columns.items():
+            parts[column] = found
+            parts |= {column.replace("cluster", "name", 1): named[column]} if column in named else {}
+        table, columns = pd.DataFrame(parts), parts
+    with writer(path, list(columns), len(labels)) as append:
         append(table)
     if model_path:
         polyfold.save(fitted, model_path)
     stability = {str(number): round(score, 3) for number, score in scores.items() if np.isfinite(score)}
-    figures = {"output": output, "rows": len(labels), "clusters": len(np.unique(labels[:, 0]))}
-    return figures | ({"stability of levels": stability} if levels else {})
+    numbers, first, sizes = np.unique(labels[:, 0], return_index=True, return_counts=True)
+    figures = {"output": output, "rows": len(labels), "clusters": len(numbers)}
+    figures |= {"stability of levels": stability} if levels else {}
+    if names:
+        found = zip(numbers, first, sizes, strict=True)
+        figures |= {f"cluster {number} ({size} rows)": named["cluster"][row] for number, row, size in found}
+    return figures
+
+
+def cluster_names(fitted: Any, rows: Any, columns: dict[str, np.ndarray], seed: int | None) -> dict[str, np.ndarray]:
+    """Return a name for every row and every column of labels with few clusters."""
+    texts, named = model_texts(fitted, rows), {}
+    for column, labels in columns.items():
+        numbers, codes = np.unique(labels, return_inverse=True)
+        if column == "cluster" or len(numbers) <= NAMED:
+            names = polyfold.explain(labels, rows, texts=texts, random_state=seed).names
+            named[column] = np.array([names[f"cluster {number}"] for number in numbers], dtype=object)[codes]
+    return named
+
+
+def model_texts(fitted: Any, rows: Any) -> Any:
+    """Return the free text that a model was fitted to if it has no other column; otherwise these give the names."""
+    plan = Plan.stored(fitted)
+    is_text = plan is not None and {column.kind for column in plan.used} == {TEXT}
+    return rows[plan.text_name] if plan is not None and is_text else None
 
 
 def _load_clusterer(model: str, levels: bool) -> Any:
@@ -219,58 +251,6 @@ def map_file(
     return {"output": output, "rows": len(Z)}
 
 
-def search_file(
-    model: str,
-    data: str,
-    output: str,
-    selection: Selection,
-    queries: str | None,
-    neighbors: int,
-    modules: int | None,
-    expand: int | None,
-    graph: bool,
-    cluster: str | None,
-    deadline: float | None,
-    terminal: Terminal,
-) -> dict[str, Any]:
-    """Find the nearest rows of a file in a representation."""
-    inputs = [data, model, queries, selection.target_file]
-    path = check_output("--output", output, inputs, (".npz",) if graph else SUFFIXES)
-    if cluster is None and deadline is not None:
-        raise ValueError("--deadline needs --cluster; a search in this process always uses all rows.")
-    fitted = polyfold.load(model)
-    opened = open_for_model(data, selection, fitted)
-    asked = None if queries is None else all_rows(open_for_model(queries, selection, fitted), fitted)
-    effort = {"modules": modules, "expand": expand}
-    with connected(cluster) as client:
-        if client is None:
-            figures, found = {}, search_here(fitted, all_rows(opened, fitted), asked, neighbors, terminal, **effort)
-        else:
-            coverage, found = search_cluster(fitted, for_model(opened, fitted), asked, neighbors, deadline, **effort)
-            figures = {"coverage": coverage}
-    distances, indices = found
-    if graph:
-        found = indices >= 0  # with a deadline, some rows may not have been searched
-        pointers = np.append(0, np.cumsum(found.sum(axis=1)))
-        shape = len(indices), opened.n_rows
-        write_graph(path, sp.csr_matrix((distances[found], indices[found], pointers), shape=shape))
-    elif path.suffix.lower() == ".npz":
-        write_arrays(path, indices=indices, distances=distances)
-    else:
-        with writer(path, [f"neighbor{number}" for number in range(indices.shape[1])], len(indices)) as append:
-            append(indices)
-    return {"output": output, "rows": len(indices), "neighbors": indices.shape[1], **figures}
-
-
-def evaluate_file(model: str, data: str, selection: Selection, seed: int | None, terminal: Terminal) -> dict[str, Any]:
-    """Return figures about the quality of a model on a file."""
-    fitted = polyfold.load(model)
-    opened = open_for_model(data, selection, fitted)
-    rows, y = all_rows(opened, fitted), target_for(opened, selection, last_step(fitted))
-    with terminal.working("evaluating"):
-        return {"model": type(last_step(fitted)).__name__, **evaluate(fitted, rows, y, seed or 0)}
-
-
 def explain_file(
     model: str,
     data: str,
@@ -285,8 +265,8 @@ def explain_file(
     path = check_output("--output", output, [data, model, selection.target_file], (".csv", ".html"))
     fitted = polyfold.load(model)
     opened = open_for_model(data, selection, fitted)
-    words = None if texts is None else _column("--texts", texts, opened)
     rows = all_rows(opened, fitted)
+    words = model_texts(fitted, rows) if texts is None else _column("--texts", texts, opened)
     shape = opened.image_shape or (parse_size(selection.size)[::-1] if selection.size else None)
     with terminal.fitting():
         images = shape if shape and len(shape) == 2 else None

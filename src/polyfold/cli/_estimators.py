@@ -5,7 +5,9 @@ import importlib
 import inspect
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
@@ -13,14 +15,31 @@ from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 import polyfold
-from polyfold.cli._inputs import ArrayData, Selection, TableData, column_names, open_features
-from polyfold.cli._preparation import PreparedBlocks, find_target, preparation, prepared, read_target
-from polyfold.cli._terminal import Terminal
-from polyfold.cli._workers import lazy_rows
+from polyfold.cli import Terminal
+from polyfold.cli._column_kinds import CODE, NUMBER, USES
+from polyfold.cli._inputs import (
+    ArrayData,
+    Selection,
+    TableData,
+    block_rows,
+    column_names,
+    find_target,
+    open_features,
+    read_target,
+)
+from polyfold.cli._preparation import (
+    UNIT_ROWS,
+    PreparedBlocks,
+    has_unit_rows,
+    lazy_rows,
+    preparation,
+    prepared,
+)
 from polyfold.sources import as_source, budget
 
 # Modules and dimensions of the default model for data with enough columns.
@@ -264,25 +283,44 @@ def fit_model(
         find_target(data, selection)  # it is left out of the rows, so it must exist
     if y is None and get_tags(estimator).target_tags.required:
         raise ValueError(f"{name} needs --target: the column, array or file that holds the targets.")
-    data = _with_types(data, options.categorical)
-    if client is not None:
-        if y is not None:
-            raise ValueError(f"--cluster fits models that learn without targets, got {name}; omit --cluster.")
-        return _fit_blocks(data, estimator, options.prepare, terminal, on_cluster=True)
+    if client is not None and y is not None:
+        raise ValueError(f"--cluster fits models that learn without targets, got {name}; omit --cluster.")
     if stream is None:
         stream = 8.0 * data.n_rows * data.n_columns > 2 * budget() and hasattr(estimator, "partial_fit")
-    if stream:
-        if not hasattr(estimator, "partial_fit"):
-            raise ValueError(
-                f"--stream needs a model with partial_fit, got {name}; use ModularKernelPCA, KernelEmbedding, "
-                "ModularAutoencoder or a kernel baseline, or omit --stream."
-            )
-        return _fit_blocks(data, estimator, options.prepare, terminal, on_cluster=False)
+    if stream and not hasattr(estimator, "partial_fit"):
+        raise ValueError(
+            f"--stream needs a model with partial_fit, got {name}; use ModularKernelPCA, KernelEmbedding, "
+            "ModularAutoencoder or a kernel baseline, or omit --stream."
+        )
+    data = planned(data, options)
+    if isinstance(data, TableData) and data.plan is not None:
+        lines = data.plan.lines(use_of_numbers(data, options.prepare))
+        terminal.lines([*plan_heading(data), *lines], err=True)
+    if stream or client is not None:
+        return _fit_blocks(data, estimator, options.prepare, terminal, on_cluster=client is not None)
     rows = data.whole()
-    steps = preparation(rows, options.prepare)
+    plan = data.plan if isinstance(data, TableData) else None
+    steps = preparation(rows, options.prepare, plan)
     model = estimator if steps is None else Pipeline([("prepare", steps), ("model", estimator)])
-    with terminal.fitting():
-        return model.fit(rows) if y is None else model.fit(rows, y)
+    with terminal.fitting(), _without_advice(steps, options.prepare):
+        model.fit(rows) if y is None else model.fit(rows, y)
+    return _with_plan(model, data)
+
+
+@contextmanager
+def _without_advice(steps: Any, choice: str) -> Iterator[None]:
+    """Leave out the advice to scale columns if they have been scaled."""
+    with warnings.catch_warnings():
+        if choice == "scale" or isinstance(steps, ColumnTransformer):
+            warnings.simplefilter("ignore", polyfold.exceptions.ScaleWarning)
+        yield
+
+
+def _with_plan(model: Any, data: ArrayData | TableData) -> Any:
+    """Store with a model what its columns are."""
+    if isinstance(data, TableData) and data.plan is not None:
+        model.table_ = data.plan.as_dict()
+    return model
 
 
 def _default_size(name: str, data: ArrayData | TableData, parameters: Mapping[str, Any]) -> dict[str, int]:
@@ -293,12 +331,44 @@ def _default_size(name: str, data: ArrayData | TableData, parameters: Mapping[st
     return {"n_modules": modules, "n_components": min(DIMENSIONS, max(2, data.n_columns // modules))}
 
 
-def _with_types(data: ArrayData | TableData, categorical: tuple[str, ...]) -> ArrayData | TableData:
-    if isinstance(data, TableData):
-        return data.with_types(column_names("--categorical", categorical, data.names, data.path))
-    if categorical:
-        raise ValueError("--categorical needs columns with names, as .csv and .parquet files have.")
-    return data
+def planned(data: ArrayData | TableData, options: FitOptions) -> ArrayData | TableData:
+    """Return rows with a kind for every column; columns named by --columns, or with --prepare none, are all used."""
+    categorical = options.categorical
+    if isinstance(data, ArrayData):
+        if categorical:
+            raise ValueError("--categorical needs columns with names, as .csv and .parquet files have.")
+        return data
+    is_raw = options.prepare == "none"
+    data = data.planned(
+        column_names("--categorical", categorical, data.names, data.path),
+        keep=is_raw or bool(options.selection.columns),
+    )
+    if not is_raw:
+        return data
+    assert data.plan is not None
+    if other := [column for column in data.plan.columns if column.kind not in (NUMBER, CODE)]:
+        raise ValueError(
+            f"with --prepare none all columns must be numbers, got {other[0].name!r} ({other[0].kind}); leave it out "
+            "with --drop, or use --prepare auto."
+        )
+    return data.as_numbers()
+
+
+def plan_heading(data: TableData) -> list[str]:
+    """Return the size of a table, and how many of its rows show the kinds of its columns."""
+    assert data.plan is not None
+    few = f"; kinds are found from the first {data.plan.n_rows}" if data.plan.n_rows < data.n_rows else ""
+    return [f"{data.path}: {data.n_rows} rows, {data.n_columns} columns{few}"]
+
+
+def use_of_numbers(data: TableData, choice: str) -> str:
+    """Return what is done with columns of numbers."""
+    if choice == "none":
+        return "used as they are"
+    if choice == "impute":
+        return "the median for missing values"
+    is_embedding = choice == "auto" and has_unit_rows(next(data.blocks(block_rows(data))))
+    return UNIT_ROWS if is_embedding else USES[NUMBER]
 
 
 def _fit_blocks(
@@ -308,7 +378,7 @@ def _fit_blocks(
     blocks = PreparedBlocks(data, prepare)
     rows = lazy_rows(partial(prepared, blocks.steps), data) if on_cluster else as_source(blocks)
     rows.names = blocks.names
-    with terminal.fitting():
+    with terminal.fitting(), _without_advice(blocks.steps, prepare):
         model = clone(estimator).fit(rows)
     blocks.new.warn()
-    return model if blocks.steps is None else Pipeline([("prepare", blocks.steps), ("model", model)])
+    return _with_plan(model if blocks.steps is None else Pipeline([("prepare", blocks.steps), ("model", model)]), data)

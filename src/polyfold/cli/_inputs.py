@@ -1,5 +1,6 @@
 """Open files as rows: arrays, tables and folders of images, with the columns and targets that options select."""
 
+import os
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,17 +12,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.base import is_classifier, is_regressor
 
 from polyfold._validation import import_extra
-from polyfold.cli._tables import Csv, Form, Parquet, parquet_files, typed
-from polyfold.sources import Source, as_source, stack_rows
+from polyfold.cli._column_kinds import CATEGORY, NUMBER, Column, Form, Plan, make_plan
+from polyfold.cli._readers import IMAGES, Csv, ImageSource, Parquet, parquet_files, parse_size
+from polyfold.sources import as_source, stack_rows
 
 SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
-IMAGES = (".png", ".jpg", ".jpeg")
 CSR = {"data", "indices", "indptr", "shape"}
 # Bytes of a block of rows in double precision, and bounds of its rows.
 BLOCK_BYTES = 2**26
 MIN_ROWS, MAX_ROWS = 256, 65_536
+# Values by which the kinds of columns are found, and bounds of their rows.
+PLAN_CELLS, PLAN_ROWS = 2_000_000, (1_000, 50_000)
 
 
 @dataclass(frozen=True)
@@ -98,12 +102,11 @@ class ArrayData:
 
 @dataclass(frozen=True)
 class TableData:
-    """Rows of a table, with categories (`text`) and numbers, written in the given forms."""
+    """Rows of a table; with a plan, as numbers, categories and text."""
 
     reader: Csv | Parquet
     names: tuple[str, ...]
-    text: tuple[str, ...] | None = None
-    forms: dict[str, Form | None] = field(default_factory=dict)
+    plan: Plan | None = None
     labels: None = None
     image_shape: None = None
 
@@ -126,31 +129,50 @@ class TableData:
         """Return the same rows with some columns only."""
         return replace(self, names=tuple(names))
 
-    def with_types(self, categorical: Iterable[str] = (), *, others_are_numbers: bool = False) -> "TableData":
-        """Return the same rows with a type for every column; columns that are not all numbers are categories."""
-        known = set(categorical)
-        forms = self.reader.forms([name for name in self.names if name not in known])
-        text = [name for name in self.names if name in known or (forms[name] is None and not others_are_numbers)]
-        if parsed := [f"{name} ({form})" for name, form in forms.items() if form not in (None, Form())]:
-            warnings.warn(
-                f"{self.path}: text is read as numbers in {', '.join(parsed)}; --categorical reads it as categories.",
-                stacklevel=2,
+    def planned(self, categorical: Iterable[str] = (), *, keep: bool = False) -> "TableData":
+        """Return the same rows with a kind for every column, found from the file; `keep` leaves no column out."""
+        sample = self.reader.sample(self.names, int(np.clip(PLAN_CELLS // len(self.names), *PLAN_ROWS)))
+        given = set(categorical)
+        forms, doubts = self.reader.forms([name for name in self.names if name not in given])
+        plan = make_plan(sample, {**dict.fromkeys(given), **forms}, doubts, given, keep=keep)
+        if not plan.used:
+            raise ValueError(
+                f"{self.path} has only identifiers and constants ({shortened(self.names)}); name columns to use with "
+                "--columns."
             )
-        if doubtful := [
-            f"{name} (such as {self.reader.doubtful[name]!r})" for name in self.reader.doubtful if name in text
-        ]:
-            warnings.warn(
-                f"{self.path}: columns that look like numbers or dates are read as categories: {', '.join(doubtful)}; "
-                "write all values in one form, or leave the columns out with --drop.",
-                stacklevel=2,
-            )
-        return replace(self, text=tuple(text), forms=forms)
+        return replace(self, plan=plan)
+
+    def as_numbers(self) -> "TableData":
+        """Return the same rows with codes as numbers."""
+        assert self.plan is not None
+        columns = tuple(replace(column, kind=NUMBER) for column in self.plan.columns)
+        return replace(self, plan=replace(self.plan, columns=columns))
+
+    def unplanned(self, *, only_numbers: bool) -> "TableData":
+        """Return the same rows as numbers, and categories for other columns, for models fitted without a plan."""
+        forms, _ = self.reader.forms(self.names)
+        kinds = {name: NUMBER if only_numbers or forms[name] is not None else CATEGORY for name in self.names}
+        return replace(self, plan=Plan(tuple(Column(*kind) for kind in kinds.items()), forms=forms))
+
+    def as_planned(self, plan: Plan) -> "TableData":
+        """Return the columns of a stored plan, with its kinds; numbers may be written in another form."""
+        forms, _ = self.reader.forms(plan.names(NUMBER))
+        known = {column.name for column in plan.columns if column.remark}
+        parsed = [
+            f"{name} ({form})" for name, form in forms.items() if form not in (None, Form()) and name not in known
+        ]
+        if parsed:
+            warnings.warn(f"{self.path}: text is read as numbers in {', '.join(parsed)}.", stacklevel=2)
+        return replace(self, names=tuple(column.name for column in plan.used), plan=replace(plan, forms=forms))
 
     def blocks(self, size: int | None = None) -> Iterator[pd.DataFrame]:
-        """Yield `size` rows at a time, or all at once, as tables of categories and numbers."""
-        text = [name for name in self.names if name in (self.text or ()) or self.forms.get(name) != Form()]
-        for frame in self.reader.read(self.names, size, text):
-            yield typed(frame, self.text or (), self.forms)
+        """Yield `size` rows at a time, or all at once."""
+        if self.plan is None:
+            yield from self.reader.read(self.names, size)
+            return
+        names = [column.name for column in self.plan.used]
+        for frame in self.reader.read(names, size, self.plan.written()):
+            yield self.plan.apply(frame)
 
     def whole(self) -> pd.DataFrame:
         """Return all rows in memory."""
@@ -266,36 +288,6 @@ def _read_zarr(path: Path) -> Any:
         raise ValueError(f"{path} cannot be read as a zarr array: {error}") from error
 
 
-class ImageSource(Source):
-    """Images of a folder as rows of pixels."""
-
-    stored = np.dtype(np.uint8)
-
-    def __init__(self, files: list[Path], size: tuple[int, int] | None, color: bool):
-        self._files, self._size, self._color = files, size, color
-        self.image_shape = read_image(files[0], size, color).shape
-        self.n_features, self.dtype = int(np.prod(self.image_shape)), np.dtype(np.float64)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of images."""
-        return len(self._files)
-
-    def read(self, rows: int) -> Iterator[np.ndarray]:
-        """Yield the pixels of several images."""
-        for start in range(0, self.n_rows, rows):
-            yield np.array([self._pixels(file) for file in self._files[start : start + rows]], dtype=self.dtype)
-
-    def _pixels(self, file: Path) -> np.ndarray:
-        image = read_image(file, self._size, self._color)
-        if image.shape != self.image_shape:
-            raise ValueError(
-                f"{file} has the size {_size_text(image.shape)}, {self._files[0].name} has "
-                f"{_size_text(self.image_shape)}; pass --size, for example --size 32x32."
-            )
-        return image.ravel()
-
-
 def _open_images(path: Path, selection: Selection) -> ArrayData:
     files = sorted(file for file in path.rglob("*") if file.suffix.lower() in IMAGES)
     if not files:
@@ -306,24 +298,92 @@ def _open_images(path: Path, selection: Selection) -> ArrayData:
     return ArrayData(path, images, {"folder": folders, "file": names}, images.image_shape)
 
 
-def read_image(file: Path, size: tuple[int, int] | None, color: bool) -> np.ndarray:
-    """Return an image as bytes, (height, width) or (height, width, 3)."""
-    pillow = import_extra("PIL.Image", "cli")
-    try:
-        with pillow.open(file) as image:
-            image = image.convert("RGB" if color else "L")
-            return np.asarray(image if size is None else image.resize(size))
-    except (OSError, SyntaxError, ValueError) as error:
-        raise ValueError(f"{file} cannot be read as an image: {error}") from error
+def read_target(data: ArrayData | TableData, selection: Selection, kind: str = "either") -> np.ndarray | None:
+    """Return the targets, or None without --target.
+
+    Text tables give "labels" exactly as they are written, "numbers", or "either": numbers if that keeps labels apart.
+    """
+    if selection.target is None:
+        return None
+    column = pd.Series(find_target(data, selection), name=selection.target)
+    if column.isna().any():
+        raise ValueError(f"--target must have a value in every row, got {int(column.isna().sum())} missing values.")
+    if len(column) != data.n_rows:
+        raise ValueError(f"--target must have one value per row, {data.n_rows}, got {len(column)}.")
+    if column.dtype.kind in "fiub":
+        return column.to_numpy()
+    text, numbers = column.astype(str), pd.to_numeric(column, errors="coerce")
+    if kind == "numbers" and numbers.isna().any():
+        raise ValueError(f"--target must hold numbers, got {text[numbers.isna()].iloc[0]!r}.")
+    is_lossless = numbers.notna().all() and numbers.nunique() == text.nunique()
+    return numbers.to_numpy() if kind == "numbers" or (kind == "either" and is_lossless) else text.to_numpy(object)
 
 
-def parse_size(size: str) -> tuple[int, int]:
-    """Return width and height of text such as 32x32."""
-    width, _, height = size.lower().partition("x")
-    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
-        raise ValueError(f"--size must be width and height such as 32x32, got {size!r}.")
-    return int(width), int(height)
+def find_target(data: ArrayData | TableData, selection: Selection) -> Any:
+    """Return the values of --target: a column, an array of the .npz file, or a file of its own."""
+    target = str(selection.target)
+    if isinstance(data, TableData) and target in data.reader.names:
+        return data.reader.labels(target)
+    if isinstance(data, ArrayData) and target in data.labels:
+        return data.labels[target]
+    if selection.target_file is None:
+        names = data.reader.names if isinstance(data, TableData) else tuple(data.labels)
+        raise ValueError(
+            f"--target must be a column of {data.path}, or a file that ends in {', '.join(SUFFIXES)}, got {target!r}; "
+            f"{nearest(target, names)}."
+        )
+    return _read_target_file(target, selection)
 
 
-def _size_text(shape: tuple[int, ...]) -> str:
-    return f"{shape[1]}x{shape[0]}"
+def _read_target_file(path: str, selection: Selection) -> Any:
+    if path.lower().endswith(".npy") and os.path.exists(path):
+        values = load_arrays(Path(path))
+    else:
+        data = open_data(path, replace(selection, array=None))
+        if isinstance(data, TableData) and len(data.names) == 1:
+            return data.reader.labels(data.names[0])
+        values = data.whole() if isinstance(data, ArrayData) else np.empty((data.n_rows, data.n_columns))
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"{path} must hold one target per row, got shape {values.shape}.")
+    return values
+
+
+def target_for(data: ArrayData | TableData, selection: Selection, estimator: Any) -> np.ndarray | None:
+    """Return the targets with the type of a fitted classifier's classes; warn of classes it does not have."""
+    if not is_classifier(estimator):
+        return read_target(data, selection, "numbers" if is_regressor(estimator) else "either")
+    y = read_target(data, selection, "labels")
+    if y is None:
+        return None
+    classes = np.asarray(estimator.classes_)
+    if classes.dtype.kind in "OUS":
+        y = y.astype(str).astype(object)
+    elif y.dtype == object:
+        y = pd.to_numeric(pd.Series(y), errors="coerce").to_numpy()
+    new = pd.Series(y)[~pd.Series(y).isin(classes.tolist())]
+    if new.size:
+        warnings.warn(
+            f"--target has classes that the model has not seen: {new.size} rows, such as {new.iloc[0]!r}; they count "
+            "as errors.",
+            stacklevel=2,
+        )
+    return y
+
+
+def read_ids(data: ArrayData | TableData, selection: Selection) -> tuple[str, Any]:
+    """Return the name and the values that identify rows: --id, the index of the file, file names, or row numbers."""
+    name = selection.id
+    if isinstance(data, TableData):
+        if name is not None:
+            column_names("--id", [name], data.reader.names, data.path)
+            return name, data.reader.labels(name)
+        if data.reader.index is not None:
+            return "index", data.reader.labels(data.reader.index)
+    else:
+        name = name or ("file" if data.image_shape else None)
+        if name is not None:
+            column_names("--id", [name], tuple(data.labels), data.path)
+            return name, data.labels[name]
+    return "row", np.arange(data.n_rows)

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from polyfold.cli import Stopped
-from polyfold.cli._terminal import Terminal, notes, sentence
+from polyfold.cli import Stopped, Terminal, notes, sentence
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -105,6 +104,8 @@ FIT = _with(
         help="auto: impute, scale and encode tables, impute arrays with missing values; none; impute; scale.",
     ),
     click.option("--categorical", help="Columns of numbers that are categories, separated by commas."),
+    click.option("--plan", is_flag=True, help="Print what each column is and what would be done with it; fit nothing."),
+    click.option("-o", "--output", help="File to write.  [required without --plan]"),
 )
 
 
@@ -133,15 +134,26 @@ def _seed(options: dict[str, Any]) -> int | None:
     return None if seed == -1 else seed
 
 
-def _run(name: str, as_json: bool, always: bool = False, **options: Any) -> None:
-    """Run a function of `_commands` and print its figures and the seconds it took."""
+def _run(name: str, as_json: bool, always: bool = False, module: str = "_commands", **options: Any) -> None:
+    """Run the function of a command and print its figures and the seconds it took."""
     terminal, start = Terminal(as_json), time.perf_counter()
-    figures = getattr(import_module("polyfold.cli._commands"), name)(terminal=terminal, **options)
-    terminal.result({**figures, "seconds": round(time.perf_counter() - start, 2)}, always=always)
+    figures = getattr(import_module(f"polyfold.cli.{module}"), name)(terminal=terminal, **options)
+    if figures:
+        terminal.result({**figures, "seconds": round(time.perf_counter() - start, 2)}, always=always)
+
+
+def _run_fit(name: str, as_json: bool, plan: bool, **options: Any) -> None:
+    """Run a command that fits, or print its plan."""
+    if plan:
+        _run("plan_file", as_json, always=True, data=options["data"], options=options["options"])
+    elif options["output"] is None:
+        raise click.UsageError("Missing option '-o' / '--output'.")
+    else:
+        _run(name, as_json, always=bool(options.get("names")), **options)
 
 
 @commands.command()
-@_with(DATA, OUTPUT, FIT, SELECT, SEED, CLUSTER, JSON)
+@_with(DATA, FIT, SELECT, SEED, CLUSTER, JSON)
 @click.option("--model", "name", help="Class to fit; `polyfold info` lists them.  [default: ModularKernelPCA]")
 @click.option("--stream/--no-stream", default=None, help="Fit block by block; by default if memory is too small.")
 def fit(as_json: bool, **options: Any) -> None:
@@ -157,7 +169,7 @@ def fit(as_json: bool, **options: Any) -> None:
     polyfold fit huge.zarr --cluster tcp://scheduler:8786 -o huge.polyfold
     polyfold fit photos/ --size 32x32 --config model.toml -o photos.polyfold
     """
-    _run("fit_file", as_json, options=_fit_options(options, model=options.pop("name")), **options)
+    _run_fit("fit_file", as_json, options=_fit_options(options, model=options.pop("name")), **options)
 
 
 @commands.command()
@@ -193,13 +205,16 @@ def search(as_json: bool, **options: Any) -> None:
     polyfold search digits.polyfold digits.npz --graph -o graph.npz
     polyfold search huge.polyfold huge.zarr --queries new.npy --cluster tcp://scheduler:8786 --deadline 5 -o found.npz
     """
-    _run("search_file", as_json, selection=_selection(options), **options)
+    _run("search_file", as_json, module="_results", selection=_selection(options), **options)
 
 
 @commands.command()
-@_with(DATA, OUTPUT, FIT, SELECT, ID, SEED, CLUSTER, JSON)
+@_with(DATA, FIT, SELECT, ID, SEED, CLUSTER, JSON)
 @click.option("-n", "--clusters", help="Number of clusters, or auto.  [default: auto, or that of --config]")
 @click.option("--levels", is_flag=True, help="Write also the clusters of every level, one column each, coarse to fine.")
+@click.option(
+    "--names", is_flag=True, help="Name every cluster by the columns that set it apart; write and print them."
+)
 @click.option(
     "--kernel",
     metavar="NAME",
@@ -212,10 +227,11 @@ def cluster(as_json: bool, **options: Any) -> None:
     """Cluster the rows of DATA.
 
     Writes the cluster of every row; .csv and .parquet files begin with --id, the index of the table, or row numbers.
-    With --levels, a column such as clusters_4 holds the clusters of the level with four of them.
+    With --levels, a column such as clusters_4 holds the clusters of the level with four of them. With --names, a
+    column of names follows each of these.
 
     \b
-    polyfold cluster flowers.csv --drop species --levels -o groups.csv
+    polyfold cluster flowers.csv --drop species --levels --names -o groups.csv
     polyfold cluster embeddings.npy --kernel auto --levels -o groups.csv
     polyfold cluster flowers.csv --drop species -n 3 --save groups.polyfold -o groups.csv
     polyfold cluster new.csv --with groups.polyfold --id name -o new_groups.csv
@@ -229,20 +245,23 @@ def cluster(as_json: bool, **options: Any) -> None:
     if options["model"] and (given := [name for name, value in new.items() if value]):
         raise click.UsageError(f"--with applies a saved clusterer, got {given[0]} as well; omit one of them.")
     fitting = _fit_options(options, clusters=clusters, kernel=kernel)
-    _run("cluster_file", as_json, options=fitting, address=options.pop("cluster"), **options)
+    _run_fit("cluster_file", as_json, options=fitting, address=options.pop("cluster"), **options)
 
 
 def _number(clusters: str | None) -> int | str | None:
     if clusters is None or clusters == "auto":
         return clusters
     try:
-        return int(clusters)
+        number = int(clusters)
     except ValueError:
-        raise click.UsageError(f"-n/--clusters must be a whole number or auto, got {clusters!r}.") from None
+        number = 0
+    if number < 1:
+        raise click.UsageError(f"-n/--clusters must be a whole number >= 1 or auto, got {clusters!r}.")
+    return number
 
 
 @commands.command(name="map")
-@_with(DATA, OUTPUT, FIT, SELECT, SEED, JSON)
+@_with(DATA, FIT, SELECT, SEED, JSON)
 @click.option("--save", help="File for the fitted map.")
 def map_(as_json: bool, **options: Any) -> None:
     """Map the rows of DATA to two dimensions.
@@ -253,7 +272,7 @@ def map_(as_json: bool, **options: Any) -> None:
     polyfold map digits.npz --target y -o map.png
     polyfold map flowers.csv --drop species -o map.csv
     """
-    _run("map_file", as_json, options=_fit_options(options), **options)
+    _run_fit("map_file", as_json, options=_fit_options(options), **options)
 
 
 @commands.command()
@@ -266,7 +285,8 @@ def evaluate(as_json: bool, **options: Any) -> None:
     \b
     polyfold evaluate digits.polyfold digits.npz --target y
     """
-    _run("evaluate_file", as_json, always=True, selection=_selection(options), seed=_seed(options), **options)
+    selected = {"selection": _selection(options), "seed": _seed(options)}
+    _run("evaluate_file", as_json, always=True, module="_results", **selected, **options)
 
 
 @commands.command()
@@ -323,4 +343,6 @@ def info(as_json: bool, model: str | None) -> None:
     """
     from polyfold.cli._results import installation_info, model_info
 
-    Terminal(as_json).result(installation_info() if model is None else model_info(model), always=True)
+    Terminal(as_json).result(
+        installation_info() if model is None else model_info(model, with_table=as_json), always=True
+    )

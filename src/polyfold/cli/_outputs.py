@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 from polyfold._files import map_new_array, replacing
 from polyfold._validation import import_extra
-from polyfold.cli._inputs import IMAGES, SUFFIXES, parse_size
+from polyfold.cli._inputs import SUFFIXES
+from polyfold.cli._readers import IMAGES, parse_size
 
 PLOTS = (".png", ".svg", ".pdf")
 # What a kind of file needs beyond the library, and the extra that has it.

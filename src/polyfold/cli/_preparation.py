@@ -1,46 +1,53 @@
-"""Prepare rows and targets for a model: impute, scale and encode, in a step that is stored with the model.
+"""Rows as a model takes them: imputed, scaled and encoded by a step that is stored with it, here or on Dask workers."""
 
-Numbers of tables: the median for missing values, then mean 0 and variance 1. Categories: one column for each of the
-most frequent ones; a missing value is a category of its own. Arrays are imputed if values are missing.
-"""
-
-import os
 import warnings
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from polyfold._validation import import_extra
+from polyfold.cli._column_kinds import CATEGORIES, DATE, MAX_CATEGORIES, NUMBER, PARTS_OF_DATES, TEXT_COMPONENTS, Plan
 from polyfold.cli._inputs import (
-    SUFFIXES,
+    BLOCK_BYTES,
     ArrayData,
     Selection,
     TableData,
     block_rows,
-    column_names,
-    load_arrays,
-    nearest,
     open_data,
+    open_features,
     shortened,
 )
+from polyfold.cli._readers import Csv, Parquet
+from polyfold.sources import answering, as_source
 
-MAX_CATEGORIES = 50
-NUMBERS, CATEGORIES = "numbers", "categories"
+# Seconds in which a scheduler must answer and have a worker.
+PATIENCE = 10
+# Results that may wait for an earlier one, per thread of the workers.
+AHEAD = 2
+# Words of free text that are counted, the most frequent ones.
+MAX_WORDS = 10_000
+UNIT_ROWS = "used as they are: all rows have unit length"
 
 
-def preparation(rows: Any, choice: str) -> Any:
+def preparation(rows: Any, choice: str, plan: Plan | None = None) -> Any:
     """Return an unfitted transformer for rows like these, or None if nothing is to be done."""
-    if isinstance(rows, pd.DataFrame):
-        return _table_preparation(rows, choice)
+    if plan is not None:
+        return None if choice == "none" or (choice == "auto" and has_unit_rows(rows)) else _of_table(rows, choice, plan)
     if choice == "none" or (choice == "auto" and not _has_missing(rows)):
         return None
     if choice == "scale":
@@ -53,23 +60,47 @@ def _has_missing(rows: Any) -> bool:
     return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
-def _table_preparation(frame: pd.DataFrame, choice: str) -> Any:
-    text = [name for name in frame.columns if frame[name].dtype.kind != "f"]
-    numbers = [name for name in frame.columns if name not in text]
-    if choice == "none":
-        if text:
-            raise ValueError(
-                f"with --prepare none all columns must be numbers, got {text[0]!r}; leave it out with --drop, or use "
-                "--prepare auto."
-            )
-        return None
+def has_unit_rows(frame: pd.DataFrame) -> bool:
+    """Whether a table is an embedding: numbers only, and all rows of unit length, which scaling would destroy."""
+    if any(kind.kind != "f" for kind in frame.dtypes) or frame.shape[1] < 2:
+        return False
+    return bool(np.all(np.abs(np.linalg.norm(frame.to_numpy(), axis=1) - 1.0) < np.finfo(np.float16).eps))
+
+
+def _of_table(frame: pd.DataFrame, choice: str, plan: Plan) -> ColumnTransformer:
+    dates = [f"{name} {part}" for name in plan.names(DATE) for part in PARTS_OF_DATES]
     imputer = SimpleImputer(strategy="median", keep_empty_features=True)
     scaled = imputer if choice == "impute" else make_pipeline(imputer, StandardScaler())
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES, sparse_output=False, dtype=np.float64
     )
-    parts = [(NUMBERS, scaled, numbers), (CATEGORIES, encoder, text)]
-    return ColumnTransformer([part for part in parts if part[2]], verbose_feature_names_out=False)
+    kinds: list[Any] = [
+        ("numbers", scaled, plan.names(NUMBER)),
+        ("dates", clone(scaled), dates),
+        ("categories", encoder, plan.names(*CATEGORIES)),
+    ]
+    parts = [part for part in kinds if part[2]]
+    # A date has four columns of variance 1, which together count as one.
+    weights = None if choice == "impute" else {"dates": len(PARTS_OF_DATES) ** -0.5}
+    # With pandas as output the model knows the names of the columns, and messages can use them.
+    steps = ColumnTransformer(parts, transformer_weights=weights, verbose_feature_names_out=False)
+    steps.set_output(transform="pandas")
+    if plan.text_name is not None:  # later, because set_output does not accept the sparse output of tf-idf
+        text = _of_text(frame[plan.text_name], plan.text_name)
+        steps.set_params(transformers=[*parts, ("text", text, plan.text_name)])
+    return steps
+
+
+def _of_text(texts: pd.Series, name: str) -> Any:
+    """Return tf-idf and its leading components, which are rows of at most unit length: about one scaled number."""
+    words = TfidfVectorizer(stop_words="english", sublinear_tf=True, max_features=MAX_WORDS)
+    try:
+        n_words = len(words.fit(texts).vocabulary_)
+    except ValueError as error:
+        raise ValueError(f"free text must contain words, got none in {name!r}; leave it out with --drop.") from error
+    size = max(1, min(TEXT_COMPONENTS, n_words - 1, len(texts) - 1))
+    components = TruncatedSVD(size, random_state=0).set_output(transform="pandas")
+    return make_pipeline(clone(words), components)
 
 
 class PreparedBlocks:
@@ -78,9 +109,11 @@ class PreparedBlocks:
     def __init__(self, data: ArrayData | TableData, choice: str):
         self.data, self._size = data, block_rows(data)
         first = next(data.blocks(self._size))
-        steps = preparation(first, choice)
+        steps = preparation(first, choice, data.plan if isinstance(data, TableData) else None)
         self.steps = steps if steps is None else steps.fit(first)
-        self.names = data.names if self.steps is None else None
+        self.names = data.names
+        if self.steps is not None and isinstance(first, pd.DataFrame):
+            self.names = tuple(self.steps.get_feature_names_out())
         self.new = NewCategories(self.steps, data.path)
 
     def __iter__(self) -> Iterator[Any]:
@@ -123,17 +156,22 @@ class NewCategories:
 
 def _known_categories(step: Any) -> dict[str, Any]:
     parts = step.transformers_ if isinstance(step, ColumnTransformer) else []
-    encoders = [(step, names) for part, step, names in parts if part == CATEGORIES and isinstance(step, OneHotEncoder)]
+    encoders = [
+        (step, names) for part, step, names in parts if part == "categories" and isinstance(step, OneHotEncoder)
+    ]
     return {name: known for step, names in encoders for name, known in zip(names, step.categories_, strict=True)}
 
 
 def for_model(data: ArrayData | TableData, model: Any) -> ArrayData | TableData:
-    """Return the columns a model was fitted to, with the types it was fitted to."""
-    names = getattr(model, "feature_names_in_", None)
+    """Return the columns a model was fitted to, with the kinds it was fitted to."""
+    plan, names = Plan.stored(model), getattr(model, "feature_names_in_", None)
+    if plan is not None and isinstance(data, ArrayData):
+        return _as_columns(data, plan)
     if names is not None and isinstance(data, TableData):
-        if missing := [name for name in names if name not in (*data.names, data.reader.index)]:
+        needed = [str(name) for name in names] if plan is None else [column.name for column in plan.used]
+        if missing := [name for name in needed if name not in (*data.names, data.reader.index)]:
             raise ValueError(f"{data.path} lacks columns the model was fitted to: {shortened(missing)}.")
-        data = data.select([str(name) for name in names])
+        data = data.select(needed)
     elif data.n_columns != model.n_features_in_:
         raise ValueError(
             f"{data.path} has {data.n_columns} columns, the model was fitted to {model.n_features_in_}; select columns "
@@ -141,18 +179,23 @@ def for_model(data: ArrayData | TableData, model: Any) -> ArrayData | TableData:
         )
     if isinstance(data, ArrayData):
         return data
-    text = _text_columns(model)
-    return data.with_types() if text is None else data.with_types(text, others_are_numbers=True)
+    return data.unplanned(only_numbers=not isinstance(model, Pipeline)) if plan is None else data.as_planned(plan)
 
 
-def _text_columns(model: Any) -> list[str] | None:
-    """Return the columns a model takes as categories; None if its preparation was made elsewhere."""
-    if not isinstance(model, Pipeline):
-        return []
-    step: Any = model.steps[0][1]
-    if not isinstance(step, ColumnTransformer) or not {part[0] for part in step.transformers} <= {NUMBERS, CATEGORIES}:
-        return None
-    return [name for part, _, columns in step.transformers_ if part == CATEGORIES for name in columns]
+def _as_columns(data: ArrayData, plan: Plan) -> ArrayData:
+    """Return an array as the columns of a table, by position: all of them, or those that are used."""
+    if other := [column for column in plan.used if column.kind != NUMBER]:
+        raise ValueError(
+            f"{data.path} is an array, the model was fitted to a table with {other[0].name!r} ({other[0].kind}); pass "
+            "a .csv or .parquet file with the same columns."
+        )
+    if data.n_columns == len(plan.used):
+        return data
+    if data.n_columns != len(plan.columns):
+        raise ValueError(f"{data.path} has {data.n_columns} columns, the model was fitted to {len(plan.columns)}.")
+    numbers = data.columns or range(data.n_columns)
+    kept = [number for number, column in zip(numbers, plan.columns, strict=True) if column in plan.used]
+    return data.select([str(number) for number in kept])
 
 
 def model_blocks(data: ArrayData | TableData, model: Any, size: int | None = None) -> Iterator[Any]:
@@ -191,92 +234,113 @@ def before_last(model: Any, rows: Any) -> Any:
     return model[:-1].transform(rows) if isinstance(model, Pipeline) and len(model.steps) > 1 else rows
 
 
-def read_target(data: ArrayData | TableData, selection: Selection, kind: str = "either") -> np.ndarray | None:
-    """Return the targets, or None without --target.
-
-    Text tables give "labels" exactly as they are written, "numbers", or "either": numbers if that keeps labels apart.
-    """
-    if selection.target is None:
-        return None
-    column = pd.Series(find_target(data, selection), name=selection.target)
-    if column.isna().any():
-        raise ValueError(f"--target must have a value in every row, got {int(column.isna().sum())} missing values.")
-    if len(column) != data.n_rows:
-        raise ValueError(f"--target must have one value per row, {data.n_rows}, got {len(column)}.")
-    if column.dtype.kind in "fiub":
-        return column.to_numpy()
-    text, numbers = column.astype(str), pd.to_numeric(column, errors="coerce")
-    if kind == "numbers" and numbers.isna().any():
-        raise ValueError(f"--target must hold numbers, got {text[numbers.isna()].iloc[0]!r}.")
-    is_lossless = numbers.notna().all() and numbers.nunique() == text.nunique()
-    return numbers.to_numpy() if kind == "numbers" or (kind == "either" and is_lossless) else text.to_numpy(object)
-
-
-def find_target(data: ArrayData | TableData, selection: Selection) -> Any:
-    """Return the values of --target: a column, an array of the .npz file, or a file of its own."""
-    target = str(selection.target)
-    if isinstance(data, TableData) and target in data.reader.names:
-        return data.reader.labels(target)
-    if isinstance(data, ArrayData) and target in data.labels:
-        return data.labels[target]
-    if selection.target_file is None:
-        names = data.reader.names if isinstance(data, TableData) else tuple(data.labels)
+@contextmanager
+def connected(address: str | None) -> Iterator[Any]:
+    """Give a client of the Dask scheduler at an address, which Dask uses meanwhile; None without an address."""
+    if address is None:
+        yield None
+        return
+    distributed = import_extra("distributed", "dask")
+    if ":" not in address:
         raise ValueError(
-            f"--target must be a column of {data.path}, or a file that ends in {', '.join(SUFFIXES)}, got {target!r}; "
-            f"{nearest(target, names)}."
+            f"--cluster must be the address of a Dask scheduler, such as tcp://127.0.0.1:8786, got {address!r}; the "
+            "number of clusters is -n/--clusters."
         )
-    return _read_target_file(target, selection)
+    try:
+        # Not as the default client: a client that fails would remain the default.
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        raise ValueError(
+            f"--cluster must be the address of a running Dask scheduler, such as tcp://127.0.0.1:8786; {address!r} did "
+            f"not answer within {PATIENCE} s ({error or type(error).__name__})."
+        ) from error
+    with client, client.as_current(), answering(client), warnings.catch_warnings():
+        # The model has to be sent with the work.
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise ValueError(
+                f"the Dask scheduler at {address} has no workers; start one with: dask worker {address}"
+            ) from error
+        yield client
 
 
-def _read_target_file(path: str, selection: Selection) -> Any:
-    if path.lower().endswith(".npy") and os.path.exists(path):
-        values = load_arrays(Path(path))
-    else:
-        data = open_data(path, replace(selection, array=None))
-        if isinstance(data, TableData) and len(data.names) == 1:
-            return data.reader.labels(data.names[0])
-        values = data.whole() if isinstance(data, ArrayData) else np.empty((data.n_rows, data.n_columns))
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise ValueError(f"{path} must hold one target per row, got shape {values.shape}.")
-    return values
+def lazy_rows(function: Callable[[Any], Any], data: ArrayData | TableData) -> Any:
+    """Return a function of the rows of a file as a source of Dask."""
+    array, delayed = import_extra("dask.array", "dask"), import_extra("dask", "dask").delayed
+    parts, lengths = _parts(data)
+    shared, example = delayed(function, traverse=False), function(next(data.blocks(1)))
+    arrays = [
+        array.from_delayed(delayed(_apply)(shared, part), shape=(length, example.shape[1]), dtype=example.dtype)
+        for part, length in zip(parts, lengths, strict=True)
+    ]
+    rows = array.concatenate(arrays, allow_unknown_chunksizes=True)
+    if np.isnan(rows.shape[0]):
+        rows = rows.compute_chunk_sizes()
+        rows = array.concatenate([rows.blocks[number] for number, length in enumerate(rows.chunks[0]) if length])
+    return as_source(rows)
 
 
-def target_for(data: ArrayData | TableData, selection: Selection, estimator: Any) -> np.ndarray | None:
-    """Return the targets with the type of a fitted classifier's classes; warn of classes it does not have."""
-    if not is_classifier(estimator):
-        return read_target(data, selection, "numbers" if is_regressor(estimator) else "either")
-    y = read_target(data, selection, "labels")
-    if y is None:
-        return None
-    classes = np.asarray(estimator.classes_)
-    if classes.dtype.kind in "OUS":
-        y = y.astype(str).astype(object)
-    elif y.dtype == object:
-        y = pd.to_numeric(pd.Series(y), errors="coerce").to_numpy()
-    new = pd.Series(y)[~pd.Series(y).isin(classes.tolist())]
-    if new.size:
-        warnings.warn(
-            f"--target has classes that the model has not seen: {new.size} rows, such as {new.iloc[0]!r}; they count "
-            "as errors.",
-            stacklevel=2,
-        )
-    return y
+def map_parts(client: Any, function: Callable[[Any], Any], data: ArrayData | TableData) -> Iterator[Any]:
+    """Yield a function of every part of a file, in order, computed by the workers."""
+    delayed = import_extra("dask", "dask").delayed
+    shared = delayed(function, traverse=False)
+    tasks = (client.compute(delayed(_apply)(shared, part)) for part in _parts(data)[0])
+    waiting = deque(islice(tasks, AHEAD * max(1, sum(client.nthreads().values()))))
+    while waiting:
+        yield waiting.popleft().result()
+        waiting.extend(islice(tasks, 1))
 
 
-def read_ids(data: ArrayData | TableData, selection: Selection) -> tuple[str, Any]:
-    """Return the name and the values that identify rows: --id, the index of the file, file names, or row numbers."""
-    name = selection.id
+def _parts(data: ArrayData | TableData) -> tuple[list[Any], list[float]]:
+    """Return the parts of a file, delayed, and their lengths; NaN if unknown."""
+    delayed = import_extra("dask", "dask").delayed
+    path = str(data.path.resolve())
     if isinstance(data, TableData):
-        if name is not None:
-            column_names("--id", [name], data.reader.names, data.path)
-            return name, data.reader.labels(name)
-        if data.reader.index is not None:
-            return "index", data.reader.labels(data.reader.index)
-    else:
-        name = name or ("file" if data.image_shape else None)
-        if name is not None:
-            column_names("--id", [name], tuple(data.labels), data.path)
-            return name, data.labels[name]
-    return "row", np.arange(data.n_rows)
+        how = delayed((data.names, data.plan), traverse=False)
+        if isinstance(data.reader, Csv):
+            parts = [delayed(_planned_part)(frame, how) for frame in data.reader.delayed()]
+            return parts, [float("nan")] * len(parts)
+        groups = range(len(data.reader.lengths))
+        return [delayed(_read_group)(path, number, how) for number in groups], list(data.reader.lengths)
+    if data.path.suffix.lower() in (".npy", ".zarr"):
+        chunk = (getattr(data.values, "chunks", None) or (1,))[0]
+        step = max(1, BLOCK_BYTES // (8 * data.values.shape[1] * chunk)) * chunk
+        starts = range(0, data.n_rows, step)
+        parts = [delayed(_read_rows)(path, data.columns, start, start + step) for start in starts]
+        return parts, [min(step, data.n_rows - start) for start in starts]
+    # Archives and images are read here and sent.
+    blocks = list(data.blocks(block_rows(data)))
+    return [delayed(block, traverse=False) for block in blocks], [block.shape[0] for block in blocks]
+
+
+def _planned_part(frame: Any, how: tuple[tuple[str, ...], Plan | None]) -> Any:
+    names, plan = how
+    return frame[list(names)] if plan is None else plan.apply(frame)
+
+
+def _read_group(path: str, number: int, how: tuple[Any, ...]) -> Any:
+    return _planned_part(Parquet(Path(path)).read_group(number), how)
+
+
+def _read_rows(path: str, columns: tuple[int, ...] | None, start: int, stop: int) -> Any:
+    data: Any = open_data(path, Selection())
+    return replace(data, columns=columns).pick(np.asarray(data.values[start:stop]))
+
+
+def _apply(function: Callable[[Any], Any], part: Any) -> Any:
+    return function(part)
+
+
+def open_for_model(path: str, selection: Selection, fitted: Any) -> ArrayData | TableData:
+    """Open rows for a fitted model; a model fitted to names finds its columns itself."""
+    if getattr(fitted, "feature_names_in_", None) is not None and not selection.columns:
+        return open_data(path, selection)
+    return open_features(path, selection)
+
+
+def all_rows(data: ArrayData | TableData, fitted: Any) -> Any:
+    """Return all rows of a file as a fitted model takes them."""
+    (rows,) = model_blocks(data, fitted)
+    return rows

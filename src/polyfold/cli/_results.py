@@ -1,4 +1,4 @@
-"""Results about models: quality on rows, nearest neighbours, and the contents of a model file."""
+"""The commands that evaluate a model, search with it, or print what it holds."""
 
 import importlib.util
 from collections.abc import Iterator
@@ -15,11 +15,22 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import polyfold
+from polyfold.cli import Terminal
+from polyfold.cli._column_kinds import USES, Plan
 from polyfold.cli._estimators import estimator_names
-from polyfold.cli._inputs import ArrayData, TableData
-from polyfold.cli._preparation import as_array, as_fitted, before_last, last_step
-from polyfold.cli._terminal import Terminal
-from polyfold.cli._workers import lazy_rows
+from polyfold.cli._inputs import SUFFIXES, ArrayData, Selection, TableData, target_for
+from polyfold.cli._outputs import check_output, write_arrays, write_graph, writer
+from polyfold.cli._preparation import (
+    all_rows,
+    as_array,
+    as_fitted,
+    before_last,
+    connected,
+    for_model,
+    last_step,
+    lazy_rows,
+    open_for_model,
+)
 from polyfold.metrics import clustering_accuracy, module_correlation, nmi, retrieval_precision
 from polyfold.saving import describe
 
@@ -207,10 +218,10 @@ def summary(model: Any) -> dict[str, Any]:
     return {**size, **{name.strip("_"): np.asarray(value).tolist() for name, value in figures.items()}}
 
 
-def model_info(path: str) -> dict[str, Any]:
-    """Return the contents of a model file: class, parameters, columns and figures."""
+def model_info(path: str, *, with_table: bool = False) -> dict[str, Any]:
+    """Return the contents of a model file: class, parameters, columns and figures; also each column of its table."""
     about, model = describe(path), polyfold.load(path)
-    estimator = last_step(model)
+    estimator, plan = last_step(model), Plan.stored(model)
     plain = (bool, int, float, str, type(None))
     parameters = estimator.get_params(deep=False).items()
     names = getattr(model, "feature_names_in_", None)
@@ -221,6 +232,8 @@ def model_info(path: str) -> dict[str, Any]:
         "polyfold": about["polyfold"],
         "written with": about.get("written with"),
         "columns": int(getattr(model, "n_features_in_", 0)) if names is None else [str(name) for name in names],
+        **({} if plan is None else {"kinds": {kind: plan.names(kind) for kind in USES if plan.names(kind)}}),
+        **({"table": plan.as_dict()} if plan is not None and with_table else {}),
         "parameters": {
             name: value if isinstance(value, plain) else " ".join(repr(value).split()) for name, value in parameters
         },
@@ -244,3 +257,55 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
+
+
+def search_file(
+    model: str,
+    data: str,
+    output: str,
+    selection: Selection,
+    queries: str | None,
+    neighbors: int,
+    modules: int | None,
+    expand: int | None,
+    graph: bool,
+    cluster: str | None,
+    deadline: float | None,
+    terminal: Terminal,
+) -> dict[str, Any]:
+    """Find the nearest rows of a file in a representation."""
+    inputs = [data, model, queries, selection.target_file]
+    path = check_output("--output", output, inputs, (".npz",) if graph else SUFFIXES)
+    if cluster is None and deadline is not None:
+        raise ValueError("--deadline needs --cluster; a search in this process always uses all rows.")
+    fitted = polyfold.load(model)
+    opened = open_for_model(data, selection, fitted)
+    asked = None if queries is None else all_rows(open_for_model(queries, selection, fitted), fitted)
+    effort = {"modules": modules, "expand": expand}
+    with connected(cluster) as client:
+        if client is None:
+            figures, found = {}, search_here(fitted, all_rows(opened, fitted), asked, neighbors, terminal, **effort)
+        else:
+            coverage, found = search_cluster(fitted, for_model(opened, fitted), asked, neighbors, deadline, **effort)
+            figures = {"coverage": coverage}
+    distances, indices = found
+    if graph:
+        found = indices >= 0  # with a deadline, some rows may not have been searched
+        pointers = np.append(0, np.cumsum(found.sum(axis=1)))
+        shape = len(indices), opened.n_rows
+        write_graph(path, sp.csr_matrix((distances[found], indices[found], pointers), shape=shape))
+    elif path.suffix.lower() == ".npz":
+        write_arrays(path, indices=indices, distances=distances)
+    else:
+        with writer(path, [f"neighbor{number}" for number in range(indices.shape[1])], len(indices)) as append:
+            append(indices)
+    return {"output": output, "rows": len(indices), "neighbors": indices.shape[1], **figures}
+
+
+def evaluate_file(model: str, data: str, selection: Selection, seed: int | None, terminal: Terminal) -> dict[str, Any]:
+    """Return figures about the quality of a model on a file."""
+    fitted = polyfold.load(model)
+    opened = open_for_model(data, selection, fitted)
+    rows, y = all_rows(opened, fitted), target_for(opened, selection, last_step(fitted))
+    with terminal.working("evaluating"):
+        return {"model": type(last_step(fitted)).__name__, **evaluate(fitted, rows, y, seed or 0)}

@@ -128,7 +128,7 @@ def _of_table(columns: dict[str, NDArray], names: Sequence[str] | None, texts: S
         if values.dtype.kind == "f":
             numbers.append(values)
             number_names.append(label)
-        else:
+        elif len(set(map(str, values))) < n:  # values that all differ, such as texts, are not categories
             code, level = _categories(values)
             codes.append(code)
             category_names.append(label)

@@ -46,7 +46,7 @@ class DaskSource(Source):
         elif columns is not None or not isinstance(X, self._array.Array):
             raise ValueError(f"X must be a Dask array, or a Dask data frame with columns, got {type(X).__name__}.")
         check_matrix(X)
-        if not self._is_frame:
+        if not self._is_frame:  # partitions of data frames are checked by their names
             X = X.map_blocks(_as_declared, X.chunks, dtype=X.dtype, meta=X._meta)
         self._X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         self.n_features, self.dtype, self.stored = X.shape[1], float_type(X.dtype), np.dtype(X.dtype)

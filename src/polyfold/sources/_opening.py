@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from polyfold._typing import Matrix, Rows, SparseMatrix, SupportsArray, Table
-from polyfold._validation import check_rows
+from polyfold._validation import check_rows, refuse_annotated
 from polyfold.sources._containers import ArraySource, BlockSource, ParquetSource, SlicedSource
 from polyfold.sources._source import Source
 
@@ -74,6 +74,7 @@ def is_stream(X: object) -> bool:
 
 def _check_opened(X: object) -> None:
     """Raise where `X` is the name of a container, or something that holds several."""
+    refuse_annotated(X)
     if isinstance(X, str | PathLike):
         raise TypeError(
             f"X must be rows or an opened container, got the path {str(X)!r}; open it by numpy.load(path, "

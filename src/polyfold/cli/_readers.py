@@ -1,10 +1,9 @@
-"""Read CSV and parquet tables: separator, header, numbers with symbols, columns in blocks of rows."""
+"""Read CSV and parquet tables and folders of images, in blocks of rows."""
 
 import csv
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -14,48 +13,15 @@ import numpy as np
 import pandas as pd
 
 from polyfold._validation import import_extra
+from polyfold.cli._column_kinds import PARTS, Form, FormFinder, is_number
+from polyfold.sources import Source
 
 SEPARATORS = ",;\t|"
 # Records that show the separator and whether there is a header, and rows read at a time to find out what columns hold.
 SAMPLE, SURVEY = 100, 50_000
-MISSING = "(missing)"
+# Several numbers with spaces between them.
+SPACED = r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+[-+]?[\d.]+(?:[eE][-+]?\d+)?)+\s*"
 NA = ("", "NA", "N/A", "nan", "NaN", "null", "None")
-# Text that begins like a number: dates, times, numbers with units.
-LIKE_NUMBER = r"[-+(]?\s?[$€£¥]?\s?\d.*"
-# A number with at most one symbol before or after it.
-PARTS = (
-    r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)\s?(?P<number>[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)\s?(?P<after>[%$€£¥]?)\s*$"
-)
-EXPONENT = r"(?:[eE][+-]?\d+)?"
-STYLES = {
-    "plain": rf"(?:\d+\.?\d*|\.\d+){EXPONENT}",
-    "thousands": r"\d{1,3}(?:,\d{3})*(?:\.\d+)?",
-    "comma": rf"(?:\d*,\d+|\d+|\d{{1,3}}(?:\.\d{{3}})+,\d+){EXPONENT}",
-}
-
-
-@dataclass(frozen=True)
-class Form:
-    """How a column of text writes its numbers: the style of the digits, and one symbol around all of them."""
-
-    style: str = "plain"
-    symbol: str = ""
-    example: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.example!r} is {self.parse(pd.Series([self.example])).iloc[0]:g}"
-
-    def parse(self, text: pd.Series) -> pd.Series:
-        """Return text of this form as numbers, NaN where it has another form."""
-        if self.style == "plain" and not self.symbol:
-            return pd.to_numeric(text, errors="coerce")
-        parts = text.astype(object).str.extract(PARTS)
-        digits = parts["minus"] + parts["number"]
-        if self.style == "thousands":
-            digits = digits.str.replace(",", "")
-        elif self.style == "comma":
-            digits = digits.str.replace(".", "").str.replace(",", ".")
-        return pd.to_numeric(digits, errors="coerce")
 
 
 class Csv:
@@ -88,7 +54,6 @@ class Csv:
             raise ValueError(f"{path} has no rows below the line of column names.")
         all_names = [str(name) for name in pd.read_csv(path, nrows=0, **self._options).columns]
         self.index, self.names = self._without_index(all_names, records)
-        self.doubtful: dict[str, str] = {}  # columns of text that look like numbers, with an example
 
     def _decoded(self, read: Callable[[], Any]) -> Any:
         try:
@@ -110,6 +75,11 @@ class Csv:
         records = [fields for _, fields in islice(self._records(self.separator), SAMPLE)]
         if not records:
             raise ValueError(f"{self.path} is empty.")
+        if len(records[-1]) == 1 and all(re.fullmatch(SPACED, fields[0]) for fields in records[1:]) and records[1:]:
+            raise ValueError(
+                f"{self.path} separates its fields by spaces, got {records[-1][0][:40]!r}; separate them by commas, "
+                "semicolons, tabs or |."
+            )
         if any("\0" in field for fields in records for field in fields):
             raise UnicodeError("it holds NUL characters")
         return records
@@ -173,68 +143,27 @@ class Csv:
         options = {**self._options, "usecols": [column], "dtype": str, "keep_default_na": False, "na_values": [""]}
         return pd.read_csv(self.path, **options)[column]
 
-    def forms(self, columns: Sequence[str]) -> dict[str, Form | None]:
-        """Return how each column writes its numbers; None for text."""
+    def sample(self, columns: Sequence[str], rows: int) -> pd.DataFrame:
+        """Return the first rows as they are written."""
+        return next(self.read(columns, rows, text=columns))
+
+    def forms(self, columns: Sequence[str]) -> tuple[dict[str, Form | None], dict[str, str]]:
+        """Return how each column writes its numbers, None for text; and a value of text that looks like numbers."""
         text: set[str] = set()
-        for chunk in self.read(columns, SURVEY):
+        for chunk in self.read(columns, SURVEY) if columns else ():
             text |= {name for name in columns if not is_number(chunk[name])}
         finders = {name: FormFinder(is_comma_separated=self.separator == ",") for name in columns if name in text}
         for chunk in self.read(list(finders), SURVEY, text=finders) if finders else ():
             for name, finder in finders.items():
                 finder.update(chunk[name])
-        self.doubtful = {name: finder.example for name, finder in finders.items() if finder.is_doubtful}
-        return {name: finders[name].form() if name in finders else Form() for name in columns}
+        doubts = {name: finder.doubt() for name, finder in finders.items()}
+        return {name: finders[name].form() if name in finders else Form() for name in columns}, doubts
 
     def delayed(self) -> list[Any]:
         """Return the table as parts for Dask workers, all columns as text."""
         read = import_extra("dask.dataframe", "dask").read_csv
         frame = read(str(self.path.resolve()), dtype=str, **self._options)
         return frame.to_delayed()
-
-
-class FormFinder:
-    """Find the one form in which all values of a column are numbers, chunk by chunk."""
-
-    def __init__(self, is_comma_separated: bool):
-        self._symbols: set[str] = set()
-        order = ("plain", "thousands", "comma") if is_comma_separated else ("plain", "comma", "thousands")
-        self._styles = list(order)
-        self._all_numbers, self._n_values, self._n_numbers = True, 0, 0
-        self._first, self._other = "", ""
-
-    def update(self, column: pd.Series) -> None:
-        """Look at further values."""
-        values = pd.Series(column.dropna().unique(), dtype=object).astype(str)
-        if values.empty:
-            return
-        parts = values.str.extract(PARTS)
-        is_number = parts["number"].notna()
-        numbers = parts["number"][is_number]
-        self._symbols |= set((parts["before"] + parts["after"])[is_number])
-        self._styles = [style for style in self._styles if numbers.str.fullmatch(STYLES[style]).all()]
-        self._all_numbers &= bool(is_number.all())
-        self._n_values += len(values)
-        self._n_numbers += int(values.str.strip().str.fullmatch(LIKE_NUMBER).sum())
-        # The most telling example is one with a symbol or a comma.
-        marked = values[is_number & values.str.contains(r"[^\d.+-]")]
-        self._first = self._first or (marked.iloc[0] if len(marked) else "")
-        self._other = self._other or (values[~is_number].iloc[0] if not is_number.all() else values.iloc[0])
-
-    def form(self) -> Form | None:
-        """Return the form, or None if some value is not a number, or forms or symbols differ."""
-        if not (self._all_numbers and self._n_values and len(self._symbols) == 1 and self._styles):
-            return None
-        return Form(self._styles[0], min(self._symbols), self._first or self._other)
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether most values look like numbers or dates, and yet the column is text."""
-        return self.form() is None and self._n_numbers > self._n_values / 2
-
-    @property
-    def example(self) -> str:
-        """A value that is not a number, if there is one."""
-        return self._other
 
 
 class Parquet:
@@ -244,7 +173,6 @@ class Parquet:
 
     def __init__(self, path: Path):
         self.path = path
-        self.doubtful: dict[str, str] = {}
         parquet = import_extra("pyarrow.parquet", "cli")
         try:
             self._files = [parquet.ParquetFile(file) for file in (parquet_files(path) if path.is_dir() else [path])]
@@ -283,12 +211,15 @@ class Parquet:
         """Return one column with the type of the file."""
         return next(self.read([column], None))[column]
 
-    def forms(self, columns: Sequence[str]) -> dict[str, Form | None]:
-        """Return a form for columns of numbers; None for text, booleans, dates and others."""
+    def sample(self, columns: Sequence[str], rows: int) -> pd.DataFrame:
+        """Return the first rows with the types of the file."""
+        return next(self.read(columns, rows))
+
+    def forms(self, columns: Sequence[str]) -> tuple[dict[str, Form | None], dict[str, str]]:
+        """Return a form for columns of numbers, None for text, booleans, dates and others."""
         kinds, types = import_extra("pyarrow.types", "cli"), {name: self._schema.field(name).type for name in columns}
-        self.doubtful = {name: str(kind) for name, kind in types.items() if kinds.is_temporal(kind)}
         is_numeric = (kinds.is_integer, kinds.is_floating, kinds.is_decimal)
-        return {name: Form() if any(test(kind) for test in is_numeric) else None for name, kind in types.items()}
+        return {name: Form() if any(test(kind) for test in is_numeric) else None for name, kind in types.items()}, {}
 
 
 def parquet_files(folder: Path) -> list[Path]:
@@ -325,40 +256,57 @@ def _steps(values: list[str]) -> np.ndarray:
     return np.diff(pd.to_numeric(pd.Series(values, dtype=object), errors="coerce"))
 
 
-def is_number(column: pd.Series) -> bool:
-    """Whether a column holds numbers; booleans are categories."""
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+IMAGES = (".png", ".jpg", ".jpeg")
 
 
-def typed(frame: pd.DataFrame, text: Iterable[str], forms: dict[str, Form | None]) -> pd.DataFrame:
-    """Return a table of categories (`text` columns) and floating-point numbers, the same in all files and blocks."""
-    text = set(text)
-    columns = {
-        name: categories(frame[name]) if name in text else _numbers(frame[name], forms) for name in frame.columns
-    }
-    return pd.DataFrame(columns, index=frame.index)
+class ImageSource(Source):
+    """Images of a folder as rows of pixels."""
+
+    stored = np.dtype(np.uint8)
+
+    def __init__(self, files: list[Path], size: tuple[int, int] | None, color: bool):
+        self._files, self._size, self._color = files, size, color
+        self.image_shape = read_image(files[0], size, color).shape
+        self.n_features, self.dtype = int(np.prod(self.image_shape)), np.dtype(np.float64)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of images."""
+        return len(self._files)
+
+    def read(self, rows: int) -> Iterator[np.ndarray]:
+        """Yield the pixels of several images."""
+        for start in range(0, self.n_rows, rows):
+            yield np.array([self._pixels(file) for file in self._files[start : start + rows]], dtype=self.dtype)
+
+    def _pixels(self, file: Path) -> np.ndarray:
+        image = read_image(file, self._size, self._color)
+        if image.shape != self.image_shape:
+            raise ValueError(
+                f"{file} has the size {_size_text(image.shape)}, {self._files[0].name} has "
+                f"{_size_text(self.image_shape)}; pass --size, for example --size 32x32."
+            )
+        return image.ravel()
 
 
-def _numbers(column: pd.Series, forms: dict[str, Form | None]) -> np.ndarray:
-    form = forms.get(str(column.name)) or Form()
-    numbers = column if is_number(column) else form.parse(column)
-    if (other := column[numbers.isna() & column.notna()]).size:
-        raise ValueError(
-            f"column {column.name!r} must hold numbers, as in the rows the model was fitted to, got {other.iloc[0]!r}; "
-            f"if these are categories, fit with --categorical {column.name}."
-        )
-    return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+def read_image(file: Path, size: tuple[int, int] | None, color: bool) -> np.ndarray:
+    """Return an image as bytes, (height, width) or (height, width, 3)."""
+    pillow = import_extra("PIL.Image", "cli")
+    try:
+        with pillow.open(file) as image:
+            image = image.convert("RGB" if color else "L")
+            return np.asarray(image if size is None else image.resize(size))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ValueError(f"{file} cannot be read as an image: {error}") from error
 
 
-def categories(values: Any) -> np.ndarray:
-    """Return categories as text; missing values are a category of their own."""
-    codes, distinct = pd.factorize(np.asarray(values, dtype=object))
-    return np.array([*map(_category, distinct), MISSING], dtype=object)[codes]
+def parse_size(size: str) -> tuple[int, int]:
+    """Return width and height of text such as 32x32."""
+    width, _, height = size.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+        raise ValueError(f"--size must be width and height such as 32x32, got {size!r}.")
+    return int(width), int(height)
 
 
-def _category(value: Any) -> str:
-    """Return the name of a category: 3 and 3.0 are the same, and so are true and True."""
-    text = str(value).strip()
-    if text in ("true", "TRUE", "false", "FALSE"):
-        return text.capitalize()
-    return re.sub(r"^(-?\d+)\.0*$", r"\1", text)
+def _size_text(shape: tuple[int, ...]) -> str:
+    return f"{shape[1]}x{shape[0]}"

@@ -1,0 +1,375 @@
+"""What each column of a table is, and what is done with it.
+
+Numbers are scaled, categories encoded, dates split into year, month, weekday and days, texts turned into components.
+Identifiers and constants are left out. The kinds are found from the first rows of a file and stored with the model.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+MISSING = "(missing)"
+# Categories with a column of their own; the rest share one.
+MAX_CATEGORIES = 50
+# Components of all free text.
+TEXT_COMPONENTS = 30
+# Rows from which unique values mean an identifier, the fraction of them that is unique, and words that make a text.
+MIN_ROWS_OF_IDS, UNIQUE, WORDS = 20, 0.95, 4
+# Words in the names of identifiers and of numbers that are codes.
+ID_WORDS = {"id", "ids", "key", "uuid", "guid", "index", "nr", "no", "number"}
+CODE_WORDS = {"zip", "zipcode", "postcode", "postal", "plz", "phone", "fips", "code"}
+NUMBER, CATEGORY, MANY, CODE = "number", "category", "many categories", "code"
+DATE, TEXT, IDENTIFIER, CONSTANT = "date", "free text", "identifier", "constant"
+CATEGORIES = (CATEGORY, MANY, CODE)
+LEFT_OUT = (IDENTIFIER, CONSTANT)
+USES = {
+    NUMBER: "scaled; the median for missing values",
+    CATEGORY: "one column per category",
+    MANY: f"a column for each of the {MAX_CATEGORIES} most frequent, the rest together",
+    CODE: f"as categories: the {MAX_CATEGORIES} most frequent, the rest together",
+    DATE: "year, month, weekday and days",
+    TEXT: f"up to {TEXT_COMPONENTS} components of tf-idf, all text together",
+    IDENTIFIER: "left out",
+    CONSTANT: "left out",
+}
+# Squares of larger numbers may overflow in sums over rows.
+LARGEST = 1e100
+# Parts of a date, each a column.
+PARTS_OF_DATES = ("year", "month", "weekday", "days")
+DAYS = (
+    *("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%Y.%m.%d", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y", "%m/%d/%y"),
+    *("%d/%m/%y", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%b %Y"),
+)
+TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+DATE_FORMATS = ("ISO8601", *(day + time for time in TIMES for day in DAYS))
+# Text that begins like a number: dates, times, numbers with units.
+LIKE_NUMBER = r"[-+(]?\s?[$€£¥]?\s?\d.*"
+# A number with at most one symbol before or after it.
+PARTS = (
+    r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)\s?(?P<number>[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)\s?(?P<after>[%$€£¥]?)\s*$"
+)
+EXPONENT = r"(?:[eE][+-]?\d+)?"
+STYLES = {
+    "plain": rf"(?:\d+\.?\d*|\.\d+){EXPONENT}",
+    "thousands": r"\d{1,3}(?:,\d{3})*(?:\.\d+)?",
+    "comma": rf"(?:\d*,\d+|\d+|\d{{1,3}}(?:\.\d{{3}})+,\d+){EXPONENT}",
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a column of text writes its numbers: the style of the digits, and one symbol around all of them."""
+
+    style: str = "plain"
+    symbol: str = ""
+    example: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.example!r} is {self.parse(pd.Series([self.example])).iloc[0]:g}"
+
+    def parse(self, text: pd.Series) -> pd.Series:
+        """Return text of this form as numbers, NaN where it has another form."""
+        if self.style == "plain" and not self.symbol:
+            return pd.to_numeric(text, errors="coerce")
+        parts = text.astype(object).str.extract(PARTS)
+        digits = parts["minus"] + parts["number"]
+        if self.style == "thousands":
+            digits = digits.str.replace(",", "")
+        elif self.style == "comma":
+            digits = digits.str.replace(".", "").str.replace(",", ".")
+        return pd.to_numeric(digits, errors="coerce")
+
+
+class FormFinder:
+    """Find the one form in which all values of a column are numbers, chunk by chunk."""
+
+    def __init__(self, is_comma_separated: bool):
+        self._symbols: set[str] = set()
+        order = ("plain", "thousands", "comma") if is_comma_separated else ("plain", "comma", "thousands")
+        self._styles = list(order)
+        self._all_numbers, self._n_values, self._n_numbers = True, 0, 0
+        self._first, self._other = "", ""
+
+    def update(self, column: pd.Series) -> None:
+        """Look at further values."""
+        values = pd.Series(column.dropna().unique(), dtype=object).astype(str)
+        if values.empty:
+            return
+        parts = values.str.extract(PARTS)
+        is_number = parts["number"].notna()
+        numbers = parts["number"][is_number]
+        self._symbols |= set((parts["before"] + parts["after"])[is_number])
+        self._styles = [style for style in self._styles if numbers.str.fullmatch(STYLES[style]).all()]
+        self._all_numbers &= bool(is_number.all())
+        self._n_values += len(values)
+        self._n_numbers += int(values.str.strip().str.fullmatch(LIKE_NUMBER).sum())
+        # The most telling example is one with a symbol or a comma.
+        marked = values[is_number & values.str.contains(r"[^\d.+-]")]
+        self._first = self._first or (marked.iloc[0] if len(marked) else "")
+        self._other = self._other or (values[~is_number].iloc[0] if not is_number.all() else values.iloc[0])
+
+    def form(self) -> Form | None:
+        """Return the form, or None if some value is not a number, or forms or symbols differ."""
+        if not (self._all_numbers and self._n_values and len(self._symbols) == 1 and self._styles):
+            return None
+        return Form(self._styles[0], min(self._symbols), self._first or self._other)
+
+    def doubt(self) -> str:
+        """Return an example if most values look like numbers or dates, and yet the column is text."""
+        return self._other if self.form() is None and self._n_numbers > self._n_values / 2 else ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table: its kind, and the counts of the rows by which it was found."""
+
+    name: str
+    kind: str
+    distinct: int = 0
+    missing: int = 0
+    example: str = ""
+    remark: str = ""  # what is not read literally
+    format: str = ""  # of dates
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The kinds of all columns, and how columns of numbers are written in one file."""
+
+    columns: tuple[Column, ...]
+    n_rows: int = 0
+    forms: dict[str, Form | None] = field(default_factory=dict)
+
+    @classmethod
+    def stored(cls, model: Any) -> "Plan | None":
+        """Return the plan that a model was fitted with, or None."""
+        stored = getattr(model, "table_", None)
+        return None if stored is None else cls(tuple(Column(**column) for column in stored["columns"]), stored["rows"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as it is printed and stored with a model."""
+        return {"rows": self.n_rows, "columns": [asdict(column) for column in self.columns]}
+
+    @property
+    def used(self) -> tuple[Column, ...]:
+        """The columns that are not left out."""
+        return tuple(column for column in self.columns if column.kind not in LEFT_OUT)
+
+    def names(self, *kinds: str) -> list[str]:
+        """Return the names of the columns of some kinds."""
+        return [column.name for column in self.columns if column.kind in kinds]
+
+    @property
+    def text_name(self) -> str | None:
+        """The name of the one column that holds all free text."""
+        return " + ".join(self.names(TEXT)) or None
+
+    def written(self) -> list[str]:
+        """Return the columns that must be read as they are written."""
+        return [c.name for c in self.used if c.kind != NUMBER or self.forms.get(c.name) != Form()]
+
+    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return a table of numbers, categories and text, the same in all files and blocks."""
+        columns: dict[str, Any] = {}
+        for column in self.used:
+            values = frame[column.name]
+            if column.kind == NUMBER:
+                columns[column.name] = _numbers(values, self.forms.get(column.name))
+            elif column.kind == DATE:
+                columns |= _parts_of_dates(values, column)
+            elif column.kind in CATEGORIES:
+                columns[column.name] = categories(values)
+        if self.text_name is not None:
+            texts = [frame[name].fillna("").astype(str) for name in self.names(TEXT)]
+            columns[self.text_name] = np.array([" ".join(parts) for parts in zip(*texts, strict=True)], dtype=object)
+        return pd.DataFrame(columns, index=frame.index)
+
+    def lines(self, numbers: str = USES[NUMBER]) -> list[str]:
+        """Return one line per kind: what is done with which columns; `numbers` is what is done with numbers."""
+        rows = []
+        for kind, use in {**USES, NUMBER: numbers}.items():
+            # Columns with a remark come first, so that no remark is cut off.
+            found = sorted((c for c in self.columns if c.kind == kind), key=lambda column: not column.remark)
+            names = [column.name + (f" ({column.remark})" if column.remark else "") for column in found]
+            shown = max(8, sum(bool(column.remark) for column in found))
+            more = [f"… ({len(names)} in all)"] if len(names) > shown else []
+            if found:
+                rows.append((kind, use, ", ".join(names[:shown] + more)))
+        return aligned(rows)
+
+    def table(self, numbers: str = USES[NUMBER]) -> list[str]:
+        """Return one line per column, below a line of headings."""
+        uses = {**USES, NUMBER: numbers}
+        rows = [
+            (c.name, c.kind, str(c.distinct), str(c.missing), c.example[:30], uses[c.kind], c.remark)
+            for c in self.columns
+        ]
+        return aligned([("column", "kind", "distinct", "missing", "example", "what is done with it", ""), *rows])
+
+
+def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return rows of text as lines with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def make_plan(
+    sample: pd.DataFrame,
+    forms: dict[str, Form | None],
+    doubts: dict[str, str],
+    categorical: Iterable[str],
+    *,
+    keep: bool,
+) -> Plan:
+    """Return the kind of every column; `keep` leaves none out."""
+    given = set(categorical)
+    columns = [
+        find_kind(sample[name], forms[name], doubts.get(name, ""), is_category=name in given, keep=keep)
+        for name in sample.columns
+    ]
+    plan = Plan(tuple(columns), len(sample), forms)
+    made = [f"{name} {part}" for name in plan.names(DATE) for part in PARTS_OF_DATES]
+    made += [str(plan.text_name)] if len(plan.names(TEXT)) > 1 else []
+    if taken := set(made) & {column.name for column in plan.used}:
+        raise ValueError(
+            f"a column made of dates or texts would be called {min(taken)!r}, as another one is; rename that, or leave "
+            "it out with --drop."
+        )
+    return plan
+
+
+def find_kind(
+    values: pd.Series, form: Form | None, doubt: str = "", *, is_category: bool = False, keep: bool = False
+) -> Column:
+    """Return what a column is; `form` is how it writes numbers, or None if it holds other text."""
+    name, known = str(values.name), values.dropna()
+    text = known.astype(str).str.strip()
+    counts: dict[str, Any] = {"distinct": int(text.nunique()), "missing": int(values.isna().sum())}
+    counts["example"] = text.iloc[0][:80] if len(text) else ""
+    is_unique = len(text) >= MIN_ROWS_OF_IDS and counts["distinct"] >= UNIQUE * len(text)
+    if not keep and not is_category and counts["distinct"] + (counts["missing"] > 0) <= 1:
+        return Column(name, CONSTANT, **counts)
+    several = CATEGORY if counts["distinct"] <= MAX_CATEGORIES else MANY
+    if is_category:
+        return Column(name, several, **counts)
+    if form is not None:
+        remark = "" if form == Form() else str(form)
+        if form == Form() and _is_code("" if keep else name, text):
+            return Column(name, IDENTIFIER if is_unique and not keep else CODE, **counts)
+        if not keep and is_unique and _is_row_number(name, form.parse(known)):
+            return Column(name, IDENTIFIER, **counts)
+        return Column(name, NUMBER, **counts, remark=remark)
+    if (date := _date_format(known)) is not None:
+        return Column(name, DATE, **counts, remark=_date_remark(known, date), format=date)
+    if counts["distinct"] > len(text) / 2 and text.str.split().str.len().mean() >= WORDS:
+        return Column(name, TEXT, **counts)
+    if is_unique and not keep:
+        return Column(name, IDENTIFIER, **counts)
+    return Column(name, several, **counts, remark=f"{doubt!r} is not a number" if doubt else "")
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a name such as customer_id, CustomerID or "customer id"."""
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
+
+
+def _is_code(name: str, text: pd.Series) -> bool:
+    """Whether whole numbers are codes, such as zip codes: some begin with zeros, or the name says so."""
+    if not text.str.fullmatch(r"\d+(\.0)?").all():
+        return False
+    return bool(text.str.fullmatch(r"0\d+").any() or _words(name) & CODE_WORDS)
+
+
+def _is_row_number(name: str, numbers: pd.Series) -> bool:
+    """Whether unique whole numbers are identifiers: they count the rows, or the name says so."""
+    if not (numbers == numbers.round()).all():
+        return False
+    counts_rows = numbers.iloc[0] in (0, 1) and bool((numbers.diff().dropna() == 1).all())
+    return counts_rows or bool(_words(name) & ID_WORDS) or name.lower().endswith("id")
+
+
+def _date_format(known: pd.Series) -> str | None:
+    """Return the first format in which all values are dates; empty for values that are dates already."""
+    if pd.api.types.is_datetime64_any_dtype(known):
+        return ""
+    if known.empty or pd.api.types.is_numeric_dtype(known) or not known.astype(str).str.contains(r"\d").all():
+        return None
+    text = pd.Series(known.astype(str).str.strip().unique())
+    for form in DATE_FORMATS:
+        if _parsed(text[:20], form).notna().all() and _parsed(text, form).notna().all():
+            return form
+    return None
+
+
+def _parsed(text: pd.Series, form: str) -> pd.Series:
+    return pd.to_datetime(text, format=form or None, errors="coerce", utc=True)
+
+
+def _date_remark(known: pd.Series, form: str) -> str:
+    """Return how a date is read, if that is not obvious."""
+    if form in ("", "ISO8601"):
+        return ""
+    text = known.astype(str).str.strip()
+    swapped = form.replace("%d", "%D").replace("%m", "%d").replace("%D", "%m")
+    is_unclear = swapped in DATE_FORMATS and swapped != form and _parsed(text, swapped).notna().all()
+    reading = f"{text.iloc[0]!r} is {_parsed(text[:1], form).iloc[0]:%Y-%m-%d}"
+    century = "; the century is a guess" if "%y" in form else ""
+    return reading + ("; day and month may be swapped" if is_unclear else "") + century
+
+
+def _parts_of_dates(values: pd.Series, column: Column) -> dict[str, np.ndarray]:
+    """Return year, month, weekday (Monday is 0) and the days since 1970."""
+    text = values if column.format == "" else values.astype(object).where(values.isna(), values.astype(str).str.strip())
+    dates = _parsed(text, column.format)
+    if (other := values[dates.isna() & values.notna()]).size:
+        raise ValueError(
+            f"column {column.name!r} must hold dates such as {column.example!r}, got {other.iloc[0]!r}; if these are "
+            f"categories, fit with --categorical {column.name}."
+        )
+    # In seconds, because nanoseconds begin in the year 1677.
+    seconds = dates.dt.tz_localize(None).to_numpy().astype("datetime64[s]")
+    days = pd.Series(np.where(np.isnat(seconds), np.nan, seconds.astype(np.float64) / 86_400))
+    parts = (dates.dt.year, dates.dt.month, dates.dt.day_of_week, days)
+    return {
+        f"{column.name} {part}": found.to_numpy(dtype=np.float64, na_value=np.nan)
+        for part, found in zip(PARTS_OF_DATES, parts, strict=True)
+    }
+
+
+def is_number(column: pd.Series) -> bool:
+    """Whether a column holds numbers; booleans are categories."""
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+def _numbers(column: pd.Series, form: Form | None) -> np.ndarray:
+    numbers = column if is_number(column) else (form or Form()).parse(column)
+    if (other := column[numbers.isna() & column.notna()]).size:
+        raise ValueError(
+            f"column {column.name!r} must hold numbers, as in the rows the model was fitted to, got {other.iloc[0]!r}; "
+            f"if these are categories, fit with --categorical {column.name}."
+        )
+    values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    if (large := values[np.abs(values) > LARGEST]).size:
+        raise ValueError(
+            f"column {column.name!r} must hold numbers up to {LARGEST:g}, got {large[0]:g}; "
+            "correct the values, or leave the column out with --drop."
+        )
+    return values
+
+
+def categories(values: Any) -> np.ndarray:
+    """Return categories as text; missing values are a category of their own."""
+    codes, distinct = pd.factorize(np.asarray(values, dtype=object))
+    return np.array([*map(_category, distinct), MISSING], dtype=object)[codes]
+
+
+def _category(value: Any) -> str:
+    """Return the name of a category: 3 and 3.0 are the same, and so are true and True."""
+    text = str(value).strip()
+    if text in ("true", "TRUE", "false", "FALSE"):
+        return text.capitalize()
+    return re.sub(r"^(-?\d+)\.0*$", r"\1", text)
