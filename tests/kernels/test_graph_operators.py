@@ -81,6 +81,16 @@ def test_new_points_of_later_steps_are_those_of_the_first(rng):
     np.testing.assert_allclose(np.abs(found[2]), np.abs(found[0]), atol=1e-6)
 
 
+@pytest.mark.parametrize("steps", [1, 3])
+def test_new_points_beside_training_points_have_their_coordinates(steps):
+    X = np.random.RandomState(0).rand(150, 2) * [3, 1]
+    new = X + 1e-4 * np.random.RandomState(1).standard_normal(X.shape)
+    spectrum = spectrum_from_operator(DiffusionMaps(12, n_steps=steps).operator_on(X), 4)
+    before, after = spectrum.coordinates(X), spectrum.coordinates(new)
+    slopes = (before * after).sum(axis=0) / (before**2).sum(axis=0)
+    np.testing.assert_allclose(slopes, 1, atol=0.02)  # one step too many gives 0.96
+
+
 def test_intrinsic_dimensions_need_three_neighbours(rng):
     plane = np.sort(cdist(*[rng.uniform(size=(800, 2))] * 2), axis=1)[:, 1:11]
     assert intrinsic_dimension(plane[:, :2]) == 1.0

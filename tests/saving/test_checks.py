@@ -30,6 +30,9 @@ FORGERIES = {
     "codes": lambda encoder: encoder.codes[0].__setitem__((0, 0), 250),
     "fewer codes": lambda encoder: encoder.codes.__setitem__(0, encoder.codes[0][:-1]),
     "fewer rows": lambda encoder: encoder.codes.__setitem__(0, encoder.codes[0][:, :-1]),
+    "signed codes": lambda encoder: encoder.codes.__setitem__(0, encoder.codes[0].astype(np.int64)),
+    "flat codes": lambda encoder: encoder.codes.__setitem__(0, encoder.codes[0].ravel()),
+    "codes in a list": lambda encoder: encoder.codes.__setitem__(0, list(encoder.codes[0])),
     "sizes": lambda encoder: encoder.sizes.__setitem__(0, encoder.sizes[0] + 1),
     "no layers": lambda encoder: encoder.sizes.clear(),
     "replicates": lambda encoder: vars(encoder).update(n_replicates=3),
@@ -53,6 +56,17 @@ def test_rows_that_are_not_finite_are_refused(tmp_path):
     sparse.encoder_.first.X.data[0] = np.inf
     assert refused(dense, tmp_path / "m")
     assert refused(sparse, tmp_path / "m")
+
+
+def test_principal_directions_are_checked(tmp_path):
+    model = network().fit(X)
+    bound = model.encoder_.first.bound
+    for basis in (np.ones((4, 2)), np.full((5, 2), np.nan), np.ones((6, 2))):
+        vars(bound)["basis"] = basis
+        assert refused(model, tmp_path / "m")
+    vars(bound)["basis"] = np.eye(5)[:, :2]
+    pf.save(model, tmp_path / "m")
+    pf.load(tmp_path / "m")
 
 
 def test_neighbour_lists_are_checked(tmp_path):
