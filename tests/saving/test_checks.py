@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 import polyfold as pf
 from polyfold.exceptions import ModelFileError
+from tests.saving.forging import parsed
 
 X = np.random.RandomState(0).standard_normal((40, 5))
 
@@ -90,3 +91,33 @@ def test_rows_with_fewer_columns_than_the_training_rows_are_refused():
     model.n_features_in_ = 2
     with pytest.raises(IndexError, match="the model is damaged, or the rows have another number of columns"):
         model.transform(np.repeat(X[:, :2], 2, axis=0))
+
+
+def forged(model, path, change):
+    pf.save(model, path)
+    content = parsed(path.read_bytes())
+    change(content)
+    path.write_bytes(content.packed())
+    with pytest.raises(ModelFileError):
+        pf.load(path)
+    return True
+
+
+@pytest.mark.parametrize("place", [-1, 625, 10**6])
+def test_random_states_beyond_their_numbers_are_refused(place, tmp_path):
+    def change(content):
+        key = content.lines.index("pos")
+        (line,) = [line for line in content.lines if isinstance(line, list) and line[0] == "dict" and key in line[1::2]]
+        content.lines[line[line[1:].index(key) + 2]] = place
+
+    assert forged(network(random_state=np.random.RandomState(0)).fit(X), tmp_path / "m", change)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_sparse_matrices_of_other_arrays_than_lists_are_refused(which, tmp_path):
+    def change(content):
+        line = next(line for line in content.lines if isinstance(line, list) and str(line[0]).startswith("csr"))
+        array = content.lines[line[2 + which]]
+        array[2] = [1, *array[2]]
+
+    assert forged(network().fit(sp.csr_array(np.where(X > 0, X, 0))), tmp_path / "m", change)
