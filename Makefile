@@ -68,6 +68,7 @@ readme: $(VENV)/.test
 
 pictures: $(VENV)/.docs
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/axes_picture.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache polyfold-demo build dist docs/api docs/gallery docs/references.rst

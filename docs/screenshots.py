@@ -1,6 +1,7 @@
 """Take the pictures of the explorer's guide again: the page in chromium, and all displays on one sheet.
 
-Run with ``python docs/screenshots.py``; needs the extra ``test`` and chromium, as `make test-browser` does.
+Run with ``python docs/screenshots.py``, or with ``page`` for the page alone; needs the extra ``test`` and chromium, as
+`make test-browser` does.
 """
 
 import base64
@@ -13,6 +14,7 @@ import matplotlib
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
+import pandas as pd
 from PIL import Image
 from sklearn.datasets import load_digits, make_swiss_roll
 
@@ -28,11 +30,19 @@ DIGITS = load_digits()
 X, Y, IMAGES = DIGITS.data, DIGITS.target, DIGITS.images
 
 
-def page(model, folder: Path) -> Path:
+def page(folder: Path) -> Path:
     """Write the page of the guide's first example."""
-    title = "Handwritten digits in six modules"
-    columns = {"digit": Y}
-    return report.explore(model, X, y=Y, images=IMAGES, columns=columns, title=title, path=folder / "page.html")
+    model = pf.KernelClustering(kernel="laplacian_eigenmaps", random_state=0).fit(X)
+    explanation = pf.explain(model, X, images=(8, 8), levels=True, random_state=0)
+    return report.explore(
+        model,
+        X,
+        y=pd.Series(Y, name="digit"),
+        images=IMAGES,
+        explanation=explanation,
+        title="Handwritten digits",
+        path=folder / "page.html",
+    )
 
 
 def screenshots(path: Path) -> None:
@@ -40,8 +50,8 @@ def screenshots(path: Path) -> None:
     browser = Browser(*SOFTWARE_GL)
     try:
         for name, (width, height), scheme, action in (
-            ("explorer-light", (1400, 1180), "light", "explorer.chooseClass(1)"),
-            ("explorer-phone-dark", (390, 1300), "dark", "explorer.look(17)"),
+            ("explorer-light", (1400, 1120), "light", "document.querySelectorAll('#legend button')[2].click()"),
+            ("explorer-phone-dark", (390, 1300), "dark", "explorer.showLevel(1)"),
         ):
             browser.open(path, width=width, height=height, scheme=scheme)
             browser.js(action)
@@ -114,7 +124,7 @@ def keep(image: Image.Image, name: str) -> None:
 
 
 if __name__ == "__main__":
-    modules = pf.ModularKernelPCA(6, 6, random_state=0).fit(X)
     with tempfile.TemporaryDirectory() as place:
-        screenshots(page(modules, Path(place)))
-    displays(modules)
+        screenshots(page(Path(place)))
+    if sys.argv[1:] != ["page"]:
+        displays(pf.ModularKernelPCA(6, 6, random_state=0).fit(X))

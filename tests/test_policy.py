@@ -19,8 +19,7 @@ SIZES = {
         "FARTHEST",
         "ROUNDING",
     },
-    "bootstrap/_layer_checkpoint.py": {"EVERY"},
-    "bootstrap/_code_search.py": {"BYTE", "LOW"},
+    "bootstrap/_code_search.py": {"LOW"},
     "bootstrap/_dense_search.py": {
         "FULL_WIDTH",
         "DIRECTIONS",
@@ -33,10 +32,10 @@ SIZES = {
         "FEW_BLOCK",
     },
     "bootstrap/_encoder.py": {"PAIRS"},
-    "bootstrap/_first_layer.py": {"BLOCK", "LONGEST_LIST"},
+    "bootstrap/_first_layer.py": {"BLOCK", "LONGEST_LIST", "TASK_ROWS"},
     "bootstrap/_inverted_index.py": {"TIE"},
     "bootstrap/_output.py": {"DENSE_ROWS", "OVERSAMPLING", "POWER_STEPS", "BLOCK", "CLUSTERINGS"},
-    "bootstrap/_shared_codes.py": {"BLOCK", "TILE_BYTES", "LANES", "BYTE_ROWS"},
+    "bootstrap/_shared_codes.py": {"BLOCK", "TILE_BYTES", "LANES", "BYTE", "BYTE_ROWS"},
     "clustering/_levels.py": {"LEVELS"},  # how many are listed; the tree can be cut anywhere
     "clustering/_tree.py": {"ROWS_PER_SMALL_CLUSTER", "STEPS"},
     "clustering/_spectral_readout.py": {"OVERSAMPLING", "TOLERANCE", "MAX_STEPS"},
@@ -44,8 +43,7 @@ SIZES = {
     "ensembles/_recall_tuning.py": {"_TIE"},
     "ensembles/_rerank.py": {"_BLOCK"},
     "ensembles/_student.py": {"BLOCK"},
-    "nonredundant/_selection.py": {"_QUERIES", "_MEDIAN_ROWS"},
-    "nonredundant/_sequence.py": {"_TOL", "_ROUNDING", "_DECAYED"},
+    "nonredundant/_sequence.py": {"_MIXING_ROUNDS", "_MIXING_ROWS", "_TOL", "_ROUNDING", "_DECAYED"},
     "nonredundant/_smoother.py": {
         "TRACE_TOL",
         "_FEW_POINTS",
@@ -58,9 +56,9 @@ SIZES = {
         "_BLOCK",
     },
     "estimators/_bootstrap_rows.py": {"HEAVY", "ADVICE_ROWS"},
-    "estimators/_landmarks.py": {"_SHARE", "_QUERIES"},  # effort of `landmark_error_`
+    "estimators/_selected.py": {"_QUERIES", "_MEDIAN_ROWS"},
     "estimators/_linear_autoencoder.py": {"BATCH"},
-    "estimators/_kernel_selection.py": {"_RANK"},
+    "estimators/_kernel_selection.py": {"_RANK", "_SHARE", "_QUERIES"},  # the last two: effort of `landmark_error_`
     "estimators/_nonredundant.py": {"_BLOCK"},
     "neighbors/_engines.py": {"_FAR"},  # overflow of single precision
     "neighbors/_search.py": {

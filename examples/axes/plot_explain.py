@@ -26,8 +26,8 @@ explanation.plot("walk")
 plt.show()
 
 # %%
-# Each row is a walk along one axis: the mean image of seven groups of rows, from low to high. The generator knows the
-# angles, so we can check what was found.
+# Each row is a walk along one axis: seven images from low to high, whose other coordinates are near their medians. The
+# generator knows the angles, so we can check what was found.
 correlations = np.abs(np.corrcoef(model.embedding_.T, factors.T)[:3, 3:])
 for k, row in enumerate(correlations):
     print(f"axis {k}: " + ", ".join(f"{name} {r:.2f}" for name, r in zip(("pan", "tilt", "light"), row, strict=True)))

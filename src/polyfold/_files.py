@@ -1,4 +1,4 @@
-"""Files that are whole or absent, and digests that tell data and settings apart."""
+"""Files that are complete or absent, and digests that identify data and settings."""
 
 import hashlib
 import json
@@ -37,7 +37,7 @@ def write_file(path: str | os.PathLike[str], content: bytes | Iterable[bytes | m
 
 
 def _replace(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Write beside the place and move there at the end, with the permissions of what was there."""
+    """Write to a temporary file in the same folder, then replace the target and keep its permissions."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{uuid.uuid4().hex[:12]}.part")  # short: the name may be as long as names can be
     try:

@@ -103,7 +103,7 @@ def squared_distances(A: NDArray, B: NDArray) -> NDArray:
     """
     A, B = (X if X.dtype in (np.float32, np.float64) else X.astype(np.float64) for X in (A, B))
     _, exponent = np.frexp(max(np.abs(A).max(initial=0), np.abs(B).max(initial=0)))
-    # A fourth of the exponents leaves room for squares, their sums and parts below them down to the last digit.
+    # A fourth of the exponents: squares, their sums and their last digits stay within the range of numbers.
     unit = B.dtype.type(1 if abs(exponent) <= np.finfo(B.dtype).maxexp // 4 else 2.0 ** (int(exponent) - 1))
     origin = B[0] / unit
     origin = origin + np.mean(B / unit - origin, axis=0, dtype=np.float64).astype(B.dtype)
@@ -163,7 +163,8 @@ def distinct_rows(X: Any) -> tuple[NDArray, NDArray] | None:
         _, first, inverse = np.unique(_hashes(X, seed), return_index=True, return_inverse=True)
         if len(first) == X.shape[0]:
             return None
-        if _equal_rows(X, np.arange(X.shape[0]), X, first[inverse]).all():
+        copies = np.flatnonzero(first[inverse] != np.arange(X.shape[0]))
+        if _are_equal(X, copies, first[inverse[copies]]):
             order = np.argsort(first)
             rank = np.empty_like(order)
             rank[order] = np.arange(len(order))
@@ -211,23 +212,11 @@ def _hashes(X: Any, seed: int) -> NDArray:
     return out
 
 
-def _equal_rows(A: Any, i: NDArray, B: Any, j: NDArray) -> NDArray:
-    """Whether row ``i[t]`` of `A` equals row ``j[t]`` of `B`, for every t."""
-    if sp.issparse(A):
-        return _equal_sparse_rows(A[i], B[j])
-    same = np.ones(len(i), dtype=bool)
-    # A row equals itself: only duplicates are compared.
-    others = np.flatnonzero(i != j) if A is B else np.arange(len(i))
-    for block in row_blocks(len(others), A.shape[1]):
-        t = others[block]
-        same[t] = (_bits(A[i[t]]) == _bits(B[j[t]])).all(axis=1)
-    return same
-
-
-def _equal_sparse_rows(A: Any, B: Any) -> NDArray:
-    same = np.diff(A.indptr) == np.diff(B.indptr)
-    A, B = A[same], B[same]
-    differs = (A.indices != B.indices) | (_bits(A.data) != _bits(B.data))
-    owners = np.repeat(np.flatnonzero(same), np.diff(A.indptr))
-    same[owners[differs]] = False
-    return same
+def _are_equal(X: Any, i: NDArray, j: NDArray) -> bool:
+    """Whether row ``i[t]`` equals row ``j[t]`` for every t."""
+    if sp.issparse(X):
+        A, B = X[i], X[j]
+        same = np.array_equal(A.indptr, B.indptr) and np.array_equal(A.indices, B.indices)
+        return same and np.array_equal(_bits(A.data), _bits(B.data))
+    blocks = row_blocks(len(i), X.shape[1])
+    return all(np.array_equal(_bits(X[i[block]]), _bits(X[j[block]])) for block in blocks)

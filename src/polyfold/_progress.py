@@ -1,7 +1,7 @@
 """Progress of long fits: named phases and counted loops, shown as a bar, in the log and to scikit-learn's callbacks.
 
 An estimator opens a fit (`shows_progress`). Algorithms name their phases (`phase`) and count their loops (`track`),
-and do not need to know who watches. Nothing predicts time: a bar shows the phase, its count and the time elapsed.
+and do not depend on who watches. Nothing predicts time: a bar shows the phase, its count and the time elapsed.
 """
 
 import contextlib
@@ -38,6 +38,8 @@ logger = logging.getLogger("polyfold")
 logger.addHandler(logging.NullHandler())
 # Seconds between two updates of a bar, and between two lines of a log.
 _REFRESH, _EVERY = 0.1, 10.0
+# A broken pipe or a closed terminal must not end the fit.
+_SURVIVED = contextlib.suppress(OSError, ValueError)
 
 
 @dataclass
@@ -55,7 +57,7 @@ class ProgressStep:
 
 
 class Watcher:
-    """Follows a fit; subclasses override what they show."""
+    """Follow a fit; subclasses override what they need."""
 
     def begin(self, fit: "Fit", step: ProgressStep) -> None:
         """Handle the start of a step."""
@@ -102,7 +104,7 @@ class Fit:
         self.update()
 
     def update(self) -> None:
-        """Tell the watchers of a change."""
+        """Pass a change on to the watchers."""
         for watcher in self._watchers:
             watcher.update(self)
 
@@ -174,15 +176,15 @@ def phase(name: str) -> Iterator[None]:
             fit.end(step, failed=failed)
 
 
-def track(items: Iterable[Item], what: str, *, total: int | None = None, known: int = 0) -> Iterator[Item]:
-    """Yield `items` and count them. `known` of the `total` exist from an earlier run."""
+def track(items: Iterable[Item], what: str, *, total: int | None = None) -> Iterator[Item]:
+    """Yield `items` and count them."""
     fits = _FITS.get()
     if not fits:
         yield from items
         return
     if total is None and isinstance(items, Sized):
         total = len(items)
-    step = ProgressStep(what, total, known)
+    step = ProgressStep(what, total, 0)
     for fit in fits:
         fit.begin(step)
     failed = True
@@ -229,103 +231,86 @@ def displays(verbose: bool) -> list[Watcher]:
     stream = sys.stderr
     # None in programs without a console.
     if (verbose or _Switch.on) and stream is not None:
-        watchers.append(_bar(stream) or Lines(lambda line: _print(stream, f"polyfold: {line}\n")))
+        watchers.append(_bar(stream) or lines(lambda line: _print(stream, f"polyfold: {line}\n")))
     if logger.isEnabledFor(logging.INFO):
-        watchers.append(Lines(logger.info))
+        watchers.append(lines(logger.info))
     return watchers
 
 
-def _bar(stream: TextIO) -> Watcher | None:
+def _bar(stream: TextIO) -> "ProgressDisplay | None":
     if stream.closed or not stream.isatty():
         return None
     if find_spec("rich"):
-        return RichBar(stream)
-    return TqdmBar(stream) if find_spec("tqdm") else None
+        return rich_bar(stream)
+    return tqdm_bar(stream) if find_spec("tqdm") else None
 
 
-class Lines(Watcher):
-    """A line every ten seconds, and one at the end."""
+class ProgressDisplay(Watcher):
+    """Show a fit, at most once in `every` seconds, and write one line at the end."""
 
-    def __init__(self, write: Callable[[str], object]):
-        self._write = write
+    def __init__(
+        self,
+        show: Callable[[Fit], object],
+        write: Callable[[str], object],
+        *,
+        every: float,
+        remove: Callable[[], object] = lambda: None,
+    ):
+        self._show, self._write, self._remove, self._every = show, write, remove, every
         self._last = 0.0
 
     def update(self, fit: Fit) -> None:
-        """Write a line if the last one is ten seconds old."""
-        if fit.seconds - self._last >= _EVERY:
+        """Show the fit if the last time is long enough ago."""
+        if fit.seconds - self._last >= self._every:
             self._last = fit.seconds
-            self._write(str(fit))
+            with _SURVIVED:
+                self._show(fit)
 
     def close(self, fit: Fit, finished: bool) -> None:
         """Write the last line."""
-        self._write(_ending(fit, finished))
+        with _SURVIVED:
+            self._remove()
+        self._write(f"{fit.name} {'done in' if finished else 'stopped after'} {duration(fit.seconds)}")
 
 
-class RichBar(Watcher):
-    """A bar of rich (extra ``cli``): the innermost loop, the steps it is in, and the time elapsed."""
+def lines(write: Callable[[str], object]) -> ProgressDisplay:
+    """Return a display that writes a line every ten seconds."""
+    return ProgressDisplay(lambda fit: write(str(fit)), write, every=_EVERY)
 
-    def __init__(self, stream: TextIO):
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        class Quiet(Console):
-            def on_broken_pipe(self) -> None:  # rich ends the program
-                self.quiet = True
+def rich_bar(stream: TextIO) -> ProgressDisplay:
+    """Return a bar of rich (extra ``cli``): the innermost loop, the steps it is in, and the time elapsed."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(24), TimeElapsedColumn())
-        self._stream = stream
-        self._progress = Progress(*columns, console=Quiet(file=stream), auto_refresh=False, transient=True)
-        self._task = self._progress.add_task("", total=None)
-        self._last = -_REFRESH
-        self._guarded(self._progress.start)
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:  # rich ends the program
+            self.quiet = True
 
-    def update(self, fit: Fit) -> None:
-        """Draw the bar if the last drawing is a tenth of a second old."""
-        if fit.seconds - self._last < _REFRESH:
-            return
-        self._last = fit.seconds
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(24), TimeElapsedColumn())
+    progress = Progress(*columns, console=Quiet(file=stream), auto_refresh=False, transient=True)
+    task = progress.add_task("", total=None)
+    with _SURVIVED:
+        progress.start()
+
+    def show(fit: Fit) -> None:
         done, total = fit.count
-        self._guarded(
-            self._progress.update, self._task, description=str(fit), completed=done, total=total, refresh=True
-        )
+        progress.update(task, description=str(fit), completed=done, total=total, refresh=True)
 
-    def close(self, fit: Fit, finished: bool) -> None:
-        """Replace the bar by one line."""
-        self._guarded(self._progress.stop)
-        _print(self._stream, f"{_ending(fit, finished)}\n")
-
-    def _guarded(self, call: Callable[..., object], *args: Any, **kwargs: Any) -> None:
-        # A closed terminal must not end the fit.
-        with contextlib.suppress(OSError, ValueError):
-            call(*args, **kwargs)
+    return ProgressDisplay(show, lambda line: _print(stream, f"{line}\n"), every=_REFRESH, remove=progress.stop)
 
 
-class TqdmBar(Watcher):
-    """A bar of tqdm (extra ``progress``), used if rich is not installed."""
+def tqdm_bar(stream: TextIO) -> ProgressDisplay:
+    """Return a bar of tqdm (extra ``progress``), used if rich is not installed."""
+    from tqdm import tqdm
 
-    def __init__(self, stream: TextIO):
-        from tqdm import tqdm
+    bar = tqdm(file=stream, leave=False, mininterval=0, bar_format="{desc} |{bar:24}| {elapsed}")
 
-        self._stream = stream
-        self._bar = tqdm(file=stream, leave=False, mininterval=_REFRESH, bar_format="{desc} |{bar:24}| {elapsed}")
+    def show(fit: Fit) -> None:
+        bar.n, bar.total = fit.count
+        bar.set_description_str(str(fit))
 
-    def update(self, fit: Fit) -> None:
-        """Set the count and the text; tqdm limits how often it draws."""
-        done, total = fit.count
-        self._bar.total, self._bar.n = total, done
-        with contextlib.suppress(OSError, ValueError):
-            self._bar.set_description_str(str(fit))
-
-    def close(self, fit: Fit, finished: bool) -> None:
-        """Replace the bar by one line."""
-        with contextlib.suppress(OSError, ValueError):
-            self._bar.close()
-        _print(self._stream, f"{_ending(fit, finished)}\n")
-
-
-def _ending(fit: Fit, finished: bool) -> str:
-    state = "done in" if finished else "stopped after"
-    return f"{fit.name} {state} {duration(fit.seconds)}"
+    return ProgressDisplay(show, lambda line: _print(stream, f"{line}\n"), every=_REFRESH, remove=bar.close)
 
 
 def duration(seconds: float) -> str:
@@ -343,8 +328,7 @@ def duration(seconds: float) -> str:
 
 
 def _print(stream: TextIO, text: str) -> None:
-    # A broken pipe or a closed stream must not end the fit.
-    with contextlib.suppress(OSError, ValueError):
+    with _SURVIVED:
         stream.write(text)
         stream.flush()
 

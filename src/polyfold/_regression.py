@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
 from polyfold._linalg import squared_distances
@@ -104,6 +105,20 @@ def bandwidth_grid(F: NDArray, *, size: int = 8, lowest: float = 0.01) -> NDArra
     return np.geomspace(lowest, 1.0, size) * root_mean_square(F)
 
 
+def novelty(F: NDArray, seed: int, *, n_queries: int = 500) -> NDArray:
+    """Return the leave-one-out residual of every column on the earlier ones, with the bandwidth that predicts best.
+
+    It is relative to the standard deviation of the column and at most 1, on `n_queries` of the rows.
+    """
+    queries = np.random.RandomState(seed).permutation(len(F))[:n_queries]
+    out = np.ones(F.shape[1])
+    for i in range(1, F.shape[1]):
+        grid = bandwidth_grid(F[:, :i])
+        residuals = residual_ratio(F[:, :i], F[:, i], list(grid), queries=queries, regressor="locally_linear")
+        out[i] = min(1.0, residuals.min())
+    return out
+
+
 def root_mean_square(F: NDArray) -> float:
     """Root mean squared norm of the centred rows of `F`."""
     S, _, unit = standard_position(F)
@@ -118,29 +133,27 @@ class NeighborRegression:
     reconstruction error of [Blau2017, section 5.1], with nearest neighbours in place of a bandwidth.
     """
 
-    points: Matrix  # (m, p), scaled to order one, or their squared distances (m, m)
-    rows: NDArray  # (m,), numbers of the points among the rows of the coordinates
-    variance: float
-    by_distances: bool = False
+    squares: NDArray  # (m, m), squared distances of the data, scaled to order one
+    rows: NDArray  # (m,), numbers of the data among the rows of the coordinates
 
     @classmethod
     def of(cls, X: Matrix, rows: NDArray) -> "NeighborRegression":
         """Prepare the data `X` (m, p), whose coordinates are the rows `rows` (m,) of those that are compared."""
         if sp.issparse(X):
             points = sp.csr_array(X).astype(np.float64)
-            points = points / (np.abs(points.data).max(initial=0) or 1.0)
-            mean = np.asarray(points.mean(axis=0)).ravel()
-            variance = float(points.multiply(points).sum() / len(rows) - mean @ mean)
-        else:
-            points = standard_position(X)[0]
-            variance = float(np.sum(points**2) / len(rows))
-        return cls(points, rows, variance)
+            return cls(euclidean_distances(points / (np.abs(points.data).max(initial=0) or 1.0), squared=True), rows)
+        points = standard_position(X)[0]
+        return cls(squared_distances(points, points), rows)
 
     @classmethod
     def of_distances(cls, D: NDArray, rows: NDArray) -> "NeighborRegression":
         """Prepare data known by their distances (m, m), with the same results as for the data."""
-        squared = (np.asarray(D, dtype=np.float64) / (np.abs(D).max(initial=0) or 1.0)) ** 2
-        return cls(squared, rows, float(squared.mean() / 2), by_distances=True)
+        return cls((np.asarray(D, dtype=np.float64) / (np.abs(D).max(initial=0) or 1.0)) ** 2, rows)
+
+    def thinned(self, most: int) -> "NeighborRegression":
+        """Return the regression on every i-th row, so that at most `most` remain."""
+        step = -(-len(self.rows) // most)
+        return NeighborRegression(np.ascontiguousarray(self.squares[::step, ::step]), self.rows[::step])
 
     def unexplained(self, F: NDArray, *, n_neighbors: int = 10) -> NDArray:
         """Return squared errors (m,) in units of the variance of the data, by the standardised coordinates `F` (n, d).
@@ -148,16 +161,15 @@ class NeighborRegression:
         Their mean is the unexplained fraction: 0 if the coordinates determine the data, about 1 if they are unrelated.
         """
         F = F[self.rows]
-        F = F / np.maximum(F.std(axis=0), np.finfo(np.float64).tiny)
-        m, k = len(F), min(n_neighbors, len(F) - 1)
-        nearest = NearestNeighbors(n_neighbors=k).fit(F).kneighbors_graph()
-        means = (nearest @ self.points) / k
-        if self.by_distances:  # ‖x − mean of its neighbours‖²: mean squared distance to them, less half of theirs
-            squares = nearest.multiply(self.points - means / 2).sum(axis=1) / k
-        else:
-            left = self.points - means
-            squares = left.multiply(left).sum(axis=1) if sp.issparse(left) else np.einsum("ij,ij->i", left, left)
-        return np.asarray(squares).ravel() / self.variance if self.variance > 0 else np.zeros(m)
+        F = (F - F.mean(axis=0)) / np.maximum(F.std(axis=0), np.finfo(np.float64).tiny)
+        # All pairs are faster than a tree for a few thousand rows of several coordinates.
+        search = NearestNeighbors(n_neighbors=min(n_neighbors, len(F) - 1), algorithm="brute")
+        near = search.fit(F).kneighbors(return_distance=False)
+        # ‖x − mean of its neighbours‖² is the mean squared distance to them, less half of that among them.
+        among = self.squares[near[:, :, None], near[:, None, :]].mean(axis=(1, 2))
+        errors = np.take_along_axis(self.squares, near, axis=1).mean(axis=1) - among / 2
+        variance = self.squares.mean() / 2
+        return np.maximum(errors, 0.0) / variance if variance > 0 else np.zeros(len(F))
 
 
 def _distance_blocks(F: NDArray, queries: NDArray) -> Iterator[tuple[NDArray, NDArray]]:

@@ -233,10 +233,10 @@ def _maps_read_only(X: object) -> bool:
 
 
 def check_numbers(name: str, X: ArrayLike, *, ndim: int | None = 2, minimum: int = 1) -> NDArray[np.float64]:
-    """Return `X` as dense, finite float64 of `ndim` axes with `minimum` rows at least, or say what is wrong."""
+    """Return `X` as dense, finite float64 of `ndim` axes with at least `minimum` rows, or raise."""
     if sp.issparse(X):
         raise TypeError(f"{name} must be a dense array, got a sparse one of shape {X.shape}; pass {name}.toarray().")
-    # Not converted before its shape is known to be right: sklearn's own advice speaks of single samples.
+    # The shape is checked afterwards: scikit-learn's message is about single samples.
     values: NDArray[np.float64] = check_array(
         X,
         dtype=np.float64,
@@ -251,7 +251,7 @@ def check_numbers(name: str, X: ArrayLike, *, ndim: int | None = 2, minimum: int
 
 
 def check_labels(name: str, y: ArrayLike, *, ndim: int | None = 1, minimum: int = 1) -> NDArray:
-    """Return labels of any type as an array of `ndim` axes, or say what is wrong."""
+    """Return labels of any type as an array of `ndim` axes, or raise."""
     if sp.issparse(y):
         raise TypeError(f"{name} must be a dense array, got a sparse one of shape {y.shape}; pass {name}.toarray().")
     labels = np.asarray(y)

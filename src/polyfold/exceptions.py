@@ -6,7 +6,7 @@ class MissingExtraError(ImportError):
 
 
 class DegenerateDataWarning(UserWarning):
-    """The data carry less than was asked for (too few directions, constant columns, …)."""
+    """The data have too few directions, constant columns or the like."""
 
 
 class GraphWarning(UserWarning):

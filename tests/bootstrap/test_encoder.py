@@ -25,7 +25,7 @@ def data(n=90, d=20, dtype=np.float64, seed=0):
 
 
 def first_of(X, metric="euclidean", neighbors="exact", k=40):
-    return make_first_layer(X, metric=metric, neighbors=neighbors, n_centers=k, reconstruction=0.0, seeds=SEEDS)
+    return make_first_layer(X, metric=metric, neighbors=neighbors, n_centers=k, seeds=SEEDS)
 
 
 def fit(X, sizes, metric="euclidean", neighbors="exact", **changes):

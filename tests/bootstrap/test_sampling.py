@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from polyfold.bootstrap import child_stream, decaying_sizes, n_selected
-from polyfold.bootstrap._sampling import STREAMS, sample_clustering
+from polyfold.bootstrap._sampling import STREAMS, sample_clusterings
 
 SEEDS = np.random.SeedSequence(7)
-OPTIONS = {"n_rows": 50, "n_centers": 20, "n_features": 9, "fraction": 0.5, "reconstruction": 0.4}
+OPTIONS = {"n_rows": 50, "n_centers": 20, "n_features": 9, "fraction": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,10 @@ def test_fractions_are_rounded_down_to_at_least_one():
 
 
 def test_specs_are_distinct_and_follow_their_stream():
-    one, same, other = (sample_clustering(child_stream(SEEDS, "sampling", 0, 0, v), **OPTIONS) for v in (3, 3, 4))
+    one, other = sample_clusterings(2, seeds=child_stream(SEEDS, "sampling", 0, 0), **OPTIONS)
+    (same,) = sample_clusterings(1, seeds=child_stream(SEEDS, "sampling", 0, 0), **OPTIONS)
     assert len(set(one.rows)) == 20
     assert len(set(one.features)) == 4
-    assert len(set(one.rolled)) == 1
     np.testing.assert_array_equal(one.rows, same.rows)
     assert not np.array_equal(one.rows, np.sort(one.rows))
     assert not np.array_equal(one.rows, other.rows)

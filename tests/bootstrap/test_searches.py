@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from polyfold.bootstrap import ClusteringSpec, CodeSearch, child_stream, make_first_layer
 from polyfold.bootstrap._candidate_search import GraphSearch
 from polyfold.bootstrap._dense_search import nearest
-from polyfold.bootstrap._sampling import sample_clustering
+from polyfold.bootstrap._sampling import sample_clusterings
 from polyfold.neighbors import sorted_lists, with_own_zeros
-from tests.oracles.bootstrap import nearest_centers, one_of_k, shift, similarity, upper_layer
+from tests.oracles.bootstrap import nearest_centers, one_of_k, similarity, upper_layer
 
 SEEDS = np.random.SeedSequence(0)
 METRICS = ["euclidean", "cosine", "linear"]
@@ -21,14 +21,13 @@ def make(rng, n, d, dtype):
     return (20 * rows).astype(dtype) if dtype == np.uint8 else rows.astype(dtype)
 
 
-def some_specs(count, n, k, d, reconstruction=0.0, fraction=0.5):
-    options = {"n_rows": n, "n_centers": k, "n_features": d, "fraction": fraction, "reconstruction": reconstruction}
-    return [sample_clustering(child_stream(SEEDS, "sampling", v), **options) for v in range(count)]
+def some_specs(count, n, k, d, fraction=0.5):
+    options = {"n_rows": n, "n_centers": k, "n_features": d, "fraction": fraction}
+    return sample_clusterings(count, seeds=child_stream(SEEDS, "sampling"), **options)
 
 
-def search_of(X, specs, metric="euclidean", neighbors="exact", reconstruction=0.0):
-    options = {"n_centers": len(specs[0].rows), "reconstruction": reconstruction, "seeds": SEEDS}
-    search = make_first_layer(X, metric=metric, neighbors=neighbors, **options)
+def search_of(X, specs, metric="euclidean", neighbors="exact"):
+    search = make_first_layer(X, metric=metric, neighbors=neighbors, n_centers=len(specs[0].rows), seeds=SEEDS)
     search.specs = specs
     return search
 
@@ -38,7 +37,7 @@ def assign(search, rows):
 
 
 def literal(rows, X, specs, metric="euclidean"):
-    return [nearest_centers(rows[:, s.features], shift(X[s.rows][:, s.features], s.rolled), metric) for s in specs]
+    return [nearest_centers(rows[:, s.features], X[s.rows][:, s.features], metric) for s in specs]
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -115,24 +114,20 @@ def test_rows_without_a_word_have_the_cosine_zero_dense_and_sparse(m, negative):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("reconstruction", [0.0, 0.5])
-def test_sparse_search_is_brute_force(metric, reconstruction):
+def test_sparse_search_is_brute_force(metric):
     rng = np.random.default_rng(0)
     X = make(rng, 150, 60, np.float64) * (rng.random((150, 60)) < 0.2)
-    specs = some_specs(2, 150, 50, 60, reconstruction)
-    sparse, options = sp.csr_array(X), {"reconstruction": reconstruction}
+    specs, sparse = some_specs(2, 150, 50, 60), sp.csr_array(X)
     expected = literal(X, X, specs, metric)
-    np.testing.assert_array_equal(assign(search_of(sparse, specs, metric, **options), sparse), expected)
-    np.testing.assert_array_equal(assign(search_of(X, specs, metric, **options), X), expected)
+    np.testing.assert_array_equal(assign(search_of(sparse, specs, metric), sparse), expected)
+    np.testing.assert_array_equal(assign(search_of(X, specs, metric), X), expected)
 
 
 def test_parallel_sparse_rows_tie_to_the_first():
     rng = np.random.default_rng(0)
     base = rng.random((10, 12)) * (rng.random((10, 12)) < 0.5)
     X = np.vstack([base, 3 * base, 0 * base, base / 7])
-    spec = ClusteringSpec(
-        rng.permutation(40)[:30].astype(np.int32), np.arange(12, dtype=np.int32), np.zeros(0, np.int32)
-    )
+    spec = ClusteringSpec(rng.permutation(40)[:30].astype(np.int32), np.arange(12, dtype=np.int32))
     (found,) = assign(search_of(sp.csr_array(X), [spec], "cosine"), sp.csr_array(X))
     unit = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
     for x, code in zip(unit, found, strict=True):
@@ -201,7 +196,7 @@ def test_centers_spread_along_a_graph_and_new_rows_inherit():
     for a, b in [(0, 1), (1, 2), (2, 3), (3, 4), (5, 6)]:
         graph[a, b] = graph[b, a] = 1.0
     lists = sorted_lists(with_own_zeros(sp.csr_array(graph)), drop_self=False)
-    spec = ClusteringSpec(np.array([6, 0], np.int32), np.arange(1, dtype=np.int32), np.zeros(0, np.int32))
+    spec = ClusteringSpec(np.array([6, 0], np.int32), np.arange(1, dtype=np.int32))
     np.testing.assert_array_equal(GraphSearch(lists, [spec]).assign(lists), [[1, 1, 1, 1, 1, 0, 0]])
     new = np.array([[3, -1], [5, 0], [-1, -1]], dtype=np.int32)
     np.testing.assert_array_equal(GraphSearch(lists, [spec]).assign(new), [[1, 1, 0]])
@@ -219,15 +214,3 @@ def test_code_search_counts_shared_codes(n_codes, V):
     H = one_of_k(np.searchsorted(np.sort(values), codes), 5)
     np.testing.assert_array_equal(found, [upper_layer(H, 5, s.rows, s.features) for s in specs])
     np.testing.assert_array_equal(CodeSearch(codes, n_codes, specs).assign(codes.T[3:4])[:, 0], found[:, 3])
-
-
-@pytest.mark.parametrize("n_codes", [7, 300])
-def test_code_search_rolls_codes_of_centres(n_codes):
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 7, (20, 60)).astype(np.uint8 if n_codes < 256 else np.uint16)
-    specs = some_specs(4, 60, 20, 20, reconstruction=0.5)
-    found = CodeSearch(codes, n_codes, specs).assign(codes.T)
-    for row, spec in zip(found, specs, strict=True):
-        centers = shift(codes[spec.features][:, spec.rows].T, spec.rolled)
-        agreements = (codes[spec.features].T[:, None] == centers).sum(axis=2)
-        np.testing.assert_array_equal(row, agreements.argmax(axis=1))

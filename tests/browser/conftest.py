@@ -80,3 +80,11 @@ def browser_without_gl():
     browser = start("--disable-3d-apis", "--disable-gpu")
     yield browser
     browser.driver.quit()
+
+
+@pytest.fixture(autouse=True)
+def quiet(request):
+    """Nothing may be written to the console, whatever a test does."""
+    yield
+    for name in {"browser", "browser_without_gl"} & set(request.fixturenames):
+        assert request.getfixturevalue(name).errors() == []

@@ -3,6 +3,7 @@
 import itertools
 import os
 from importlib.metadata import metadata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -210,6 +211,25 @@ def test_a_model_is_evaluated(call):
 def test_maps_and_pages_are_written(call):
     assert call("map :digits.npz -o map.npy --json")["rows"] == 120
     assert call("report :iris.polyfold :iris.csv --target species -o r.html --json")["bytes"] > 1000
+
+
+def test_a_report_has_names_texts_and_the_title_of_the_file(call, refused):
+    from tests.report.test_explore import Page
+
+    words = np.array(["card lost", "card arrived", "refund late", "refund shop"] * 10)
+    rng = np.random.RandomState(0)
+    pd.DataFrame(
+        {"a": np.tile([0, 0, 9, 9], 10) + rng.standard_normal(40), "b": rng.standard_normal(40), "question": words}
+    ).to_csv("questions.csv", index=False)
+    call("cluster questions.csv --drop question --kernel laplacian_eigenmaps -n 2 --save q.polyfold -o g.csv")
+    call("report q.polyfold questions.csv --texts question -o r.html")
+    page = Page(Path("r.html"))
+    (one,) = page.chapters
+    assert page.title == "questions"
+    assert one["texts"] == words.tolist()
+    names = one["columns"][0]["names"]
+    assert sorted("refund" in name for name in names) == sorted("card" in name for name in names) == [False, True]
+    refused("report q.polyfold questions.csv --texts answer -o x.html", "answer")
 
 
 def test_a_page_calls_the_target_by_its_name(call, monkeypatch):

@@ -154,7 +154,7 @@ def test_a_useless_student_of_a_few_rows_is_not():
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e6 + 0.1])
 def test_fidelity_to_a_constant_is_undefined_and_said_so(blobs, value):
     X, _ = blobs
-    with pytest.warns(DegenerateDataWarning, match="fidelity_ is NaN; hold out more rows"):
+    with pytest.warns(DegenerateDataWarning, match="fidelity_ is NaN. Increase holdout"):
         compressed = Compressed(PCA(1), student=Ridge(), random_state=0).fit(X, target=np.full((300, 1), value))
     assert np.isnan(compressed.fidelity_)
     np.testing.assert_allclose(compressed.transform(X), value)

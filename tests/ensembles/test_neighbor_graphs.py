@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import polyfold as pf
-from polyfold.ensembles._rerank import within
+from polyfold.ensembles._module_search import ModuleSearch
 
 FAISS = pytest.mark.skipif(importlib.util.find_spec("faiss") is None, reason="needs the extra faiss")
 ENGINES = ["sklearn", pytest.param("faiss", marks=FAISS)]
@@ -105,13 +105,16 @@ def test_a_radius_of_nothing_finds_copies_only(blobs):
     assert [list(f) for f in found] == [[90], *[[]] * 89, [0]]
 
 
-def test_more_are_within_than_there_was_room_for(rng):
-    Z = rng.standard_normal((700, 3, 2))
-    counts, distances, indices = within(Z[:5], Z, 100.0)
-    assert list(counts) == [700] * 5
-    np.testing.assert_array_equal(indices.reshape(5, 700), np.tile(np.arange(700), (5, 1)))
+@pytest.mark.parametrize(("radius", "offset"), [(100.0, 0.0), (1.0, 0.0), (1.0, 1e6)])
+def test_rows_within_a_radius_are_those_of_the_definition(rng, radius, offset):
+    Z = offset + rng.standard_normal((700, 3, 2))
+    counts, distances, indices = ModuleSearch(Z, "sklearn").within(Z[:5], radius, np.arange(5))
     expected = np.sqrt(((Z[:5, None] - Z) ** 2).sum(axis=3).mean(axis=2))
-    np.testing.assert_allclose(distances.reshape(5, 700), expected)
+    expected[np.arange(5), np.arange(5)] = np.inf
+    queries, rows = np.nonzero(expected <= radius)
+    np.testing.assert_array_equal(np.repeat(np.arange(5), counts), queries)
+    np.testing.assert_array_equal(indices, rows)
+    np.testing.assert_allclose(distances, expected[queries, rows])
 
 
 @pytest.mark.parametrize(

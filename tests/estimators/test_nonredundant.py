@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import polyfold as pf
 from polyfold.exceptions import DegenerateDataWarning, GraphWarning
 from polyfold.kernels import DiffusionMaps, Isomap, LaplacianEigenmaps
-from polyfold.nonredundant import _criterion
+from polyfold.nonredundant import _sequence
 
 KERNELS = ["laplacian_eigenmaps", "lle", "hessian_lle", "ltsa", "isomap", "diffusion"]
 
@@ -73,7 +73,7 @@ def test_eigenmaps_stay_if_no_kernel_is_clearly_better():
 
 def test_settings_are_selected_on_a_sample_of_many_rows(monkeypatch):
     X, level = roll(1200)
-    monkeypatch.setattr(_criterion, "SEARCH_ROWS", 700)
+    monkeypatch.setattr(_sequence, "SEARCH_ROWS", 700)
     model = pf.NonRedundantEmbedding("auto", random_state=0).fit(X)
     assert model.embedding_.shape == (1200, 2)
     assert model.component_scores_.shape == (3,)

@@ -3,8 +3,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import roc_auc_score
 
-from polyfold.explaining._effects import bootstrap_weights, class_tfidf, group_effects
-from polyfold.explaining._groups import typical_rows
+from polyfold.explaining._effects import auc_of, bootstrap_weights, class_tfidf, group_effects
+from polyfold.explaining._features import relative_ranks
+from polyfold.explaining._prototypes import rows_along, typical_rows
 from tests.oracles import explaining as oracle
 
 
@@ -26,7 +27,7 @@ def test_effects_are_standardised_mean_differences_with_the_auc(rng):
         inside, outside = X[labels == c], X[labels != c]
         spread = np.sqrt((inside.var(axis=0) + outside.var(axis=0)) / 2)
         np.testing.assert_allclose(found.effect[c], (inside.mean(axis=0) - outside.mean(axis=0)) / spread)
-        np.testing.assert_allclose(found.auc[c], [roc_auc_score(labels == c, x) for x in X.T])
+        np.testing.assert_allclose(auc_of(relative_ranks(X), labels == c), [roc_auc_score(labels == c, x) for x in X.T])
         np.testing.assert_allclose(found.inside[c], inside.mean(axis=0))
     assert (found.low <= found.effect).all()
     assert (found.effect <= found.high).all()
@@ -52,6 +53,15 @@ def test_words_are_scored_by_class_tfidf(rng):
     labels, counts = rng.randint(3, size=50), rng.poisson(0.7, size=(50, 8))
     found = class_tfidf(sp.csr_array(counts), masks(labels))
     np.testing.assert_allclose(found, oracle.class_tfidf(counts, labels))
+
+
+def test_rows_along_an_axis_step_along_it_and_stay_in_the_middle_of_the_others(rng):
+    Z = rng.uniform(size=(2000, 3)) * [1, 10, 100]
+    rows = rows_along(Z, 1)
+    np.testing.assert_allclose(Z[rows, 1], np.linspace(0, 10, 7), atol=1.5)
+    assert np.abs(Z[rows, 0] - 0.5).max() < 0.15
+    assert np.abs(Z[rows, 2] - 50).max() < 15
+    assert len(rows_along(np.arange(4.0)[:, None], 0)) == 4
 
 
 def test_typical_rows_are_central_and_borderline_rows_near_the_other_group(rng):

@@ -16,6 +16,7 @@ import polyfold as pf
 from polyfold._threads import using_threads
 from polyfold.exceptions import MissingExtraError
 from polyfold.explaining import _strengths as strengths
+from polyfold.explaining._features import relative_ranks
 from tests.catalog import ONE_EACH
 
 SKIPPED = ("ModularRegressor",)  # it predicts values, and has nothing to explain
@@ -196,7 +197,10 @@ def test_images_have_walks_and_names_of_regions(rng):
     light = rng.uniform(-1, 1, 150)
     images = 0.5 + 0.4 * light[:, None, None] * np.linspace(-1, 1, 8)[None, None, :] + 0.02 * rng.randn(150, 8, 8)
     explanation = pf.explain(light[:, None], images.reshape(150, -1), images=(8, 8), random_state=0)
-    assert explanation.walk.shape == (1, 7, 64)
+    assert explanation.walk.shape == explanation.strips.shape == (1, 7, 64)
+    np.testing.assert_array_equal(
+        explanation.strips[0], images.reshape(150, -1)[explanation.prototypes["axis 0"]["along"]]
+    )
     assert "right bright" in explanation.names["axis 0 high"]
     assert "left bright" in explanation.names["axis 0 low"]
     np.testing.assert_array_less(explanation.walk[0, 0].reshape(8, 8)[:, 7], explanation.walk[0, 6].reshape(8, 8)[:, 7])
@@ -228,6 +232,31 @@ def test_sampled_rows_keep_their_numbers(rng):
     assert explanation.names["cluster 0"].startswith("x0 high")
 
 
+@pytest.mark.parametrize("max_rows", [100, 5000])
+def test_rows_in_blocks_give_what_the_array_gives(rng, max_rows):
+    X, labels = blobs(rng, 300)
+    blocks = [X[:70], X[70:71], X[71:]]
+    clusterer = pf.BootstrapClustering(3, random_state=0).fit(X)
+    for model in (labels, pf.KernelEmbedding(2, random_state=0).fit(X), clusterer):
+        whole, parts = (pf.explain(model, rows, max_rows=max_rows, random_state=0) for rows in (X, blocks))
+        assert parts.names == whole.names
+        np.testing.assert_array_equal(parts.rows, whole.rows)
+        for key, lists in whole.prototypes.items():
+            for kind, found in lists.items():
+                np.testing.assert_array_equal(parts.prototypes[key][kind], found)
+    with pytest.raises(TypeError, match="gone through again"):
+        pf.explain(labels, iter(blocks))
+
+
+def test_columns_of_stored_tables_keep_their_names(rng, tmp_path):
+    dataset = pytest.importorskip("pyarrow.dataset")
+    pd = pytest.importorskip("pandas")
+    X, labels = blobs(rng)
+    pd.DataFrame(X, columns=["income", "visits", "age", "noise"]).to_parquet(tmp_path / "rows.parquet")
+    explanation = pf.explain(labels, dataset.dataset(tmp_path / "rows.parquet"), random_state=0)
+    assert explanation.names["cluster 0"].startswith("income high")
+
+
 def test_pipelines_are_explained_by_the_columns_they_take(rng):
     pytest.importorskip("pandas")
     frame = load_iris(as_frame=True).data
@@ -241,7 +270,7 @@ def test_result_does_not_depend_on_threads(rng):
     found = []
     for count in (1, 2):
         with using_threads(count):
-            found.append(strengths.number_strengths(X, Y).share)
+            found.append(strengths.number_strengths(X, relative_ranks(X), Y).share)
     np.testing.assert_array_equal(*found)
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyfold.explaining._features import count_words
-from polyfold.explaining._naming import region_means, unique_names, word_phrases
+from polyfold.explaining._naming import axis_names, region_means, unique_names, word_phrases
 
 PARTS = st.lists(st.lists(st.sampled_from("abcd"), unique=True, max_size=4), min_size=1, max_size=8)
 
@@ -21,10 +21,26 @@ def test_names_are_short_and_grow_only_where_they_must():
     assert names == {"0": "a, b, c", "1": "a, b, d", "2": "e, f"}
 
 
+def test_the_order_of_phrases_makes_no_different_name():
+    names = unique_names({"0": ["a", "b", "c"], "1": ["b", "a", "d"]}, 2, "nothing")
+    assert names == {"0": "a, b, c", "1": "b, a, d"}
+
+
 def test_the_same_rows_have_the_same_name():
     names = unique_names({"0": ["a"], "1": ["a"], "2": ["a"]}, 2, "nothing", same={"1": "0"})
     assert names["0"] == names["1"] == "a (0)"
     assert names["2"] == "a (2)"
+
+
+def test_axes_differ_by_both_ends_together():
+    phrases = {"0 low": ["a", "b"], "0 high": ["c"], "1 low": ["a", "d"], "1 high": ["e"]}
+    assert axis_names(phrases, 1) == {"0 low": "a", "0 high": "c", "1 low": "a", "1 high": "e"}
+    same = axis_names(phrases | {"1 high": ["c"]}, 1)
+    assert same == {"0 low": "a, b", "0 high": "c", "1 low": "a, d", "1 high": "c"}
+    other = axis_names({key: ["a" if "low" in key else "c", key] for key in phrases}, 1, replaces=True)
+    assert list(other.values()) == ["0 low", "0 high", "1 low", "1 high"]
+    ends = axis_names({"0 low": ["a"], "0 high": ["a"], "1 low": [], "1 high": []}, 1)
+    assert len(set(ends.values())) == 4
 
 
 def test_words_of_a_name_are_not_forms_of_one_another():

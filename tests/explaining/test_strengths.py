@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from scipy.special import ndtri
 
 from polyfold.explaining import _strengths as strengths
+from polyfold.explaining._features import relative_ranks
 from tests.oracles import explaining as oracle
 
 
@@ -20,7 +21,7 @@ def columns(rng, n=80):
 
 def places_of(column):
     """Return the middles of the bins of a column's normal scores."""
-    scores = np.clip(ndtri(strengths.relative_ranks(column[:, None])[:, 0]), -strengths.END, strengths.END)
+    scores = np.clip(ndtri(relative_ranks(column[:, None])[:, 0]), -strengths.END, strengths.END)
     bins = np.minimum(((scores + strengths.END) / (2 * strengths.END) * strengths.BINS).astype(int), strengths.BINS - 1)
     return ((bins + 0.5) / strengths.BINS - 0.5) * 2 * strengths.END
 
@@ -28,7 +29,7 @@ def places_of(column):
 def test_strengths_of_numbers_are_those_of_literal_leave_one_out_regressions(rng):
     X = columns(rng)
     Y = strengths.centred(np.column_stack([np.sin(2 * X[:, 0]), X[:, 0] + rng.randn(80), rng.randn(80)]))
-    found = strengths.number_strengths(X, Y).share
+    found = strengths.number_strengths(X, relative_ranks(X), Y).share
     for j in range(5):
         for k in range(3):
             guesses = [oracle.loo_local_line(places_of(X[:, j]), Y[:, k], h) for h in strengths.BANDWIDTHS]
@@ -40,9 +41,7 @@ def test_strengths_of_numbers_are_those_of_literal_leave_one_out_regressions(rng
 
 
 def test_ranks_give_ties_their_mean():
-    np.testing.assert_allclose(
-        strengths.relative_ranks(np.array([[3.0], [1.0], [1.0], [9.0]]))[:, 0], [0.625, 0.25, 0.25, 0.875]
-    )
+    np.testing.assert_allclose(relative_ranks(np.array([[3.0], [1.0], [1.0], [9.0]]))[:, 0], [0.625, 0.25, 0.25, 0.875])
 
 
 def test_strengths_of_categories_and_words_are_those_of_literal_group_means(rng):
@@ -61,17 +60,16 @@ def test_strength_sees_bends_and_does_not_depend_on_the_scale(rng):
     x = rng.randn(500)
     Y = strengths.centred(np.column_stack([x**2, np.sin(3 * x)]))
     X = np.column_stack([x, 1e6 * x + 5])
-    found = strengths.number_strengths(X, Y)
+    found = strengths.number_strengths(X, relative_ranks(X), Y)
     assert (found.share > 0.95).all()
     assert (found.monotone < 0.75).all()
     np.testing.assert_allclose(found.share[0], found.share[1], atol=1e-9)
 
 
 def test_shape_and_sign_of_a_trend(rng):
-    x = rng.randn(500)
-    found = strengths.number_strengths(
-        x[:, None], strengths.centred(np.column_stack([np.tanh(x), -x + rng.randn(500)]))
-    )
+    x = rng.randn(500)[:, None]
+    Y = strengths.centred(np.hstack([np.tanh(x), -x + rng.randn(500, 1)]))
+    found = strengths.number_strengths(x, relative_ranks(x), Y)
     assert found.sign.tolist() == [[1, -1]]
     assert (found.monotone > 0.75).all()
 
@@ -80,7 +78,8 @@ def test_independent_features_stay_below_the_null(rng):
     above = 0
     for _ in range(40):
         Y = strengths.with_permutations(strengths.centred(rng.randn(100, 1)), rng)
-        share = strengths.number_strengths(rng.randn(100, 10), Y).share
+        X = rng.randn(100, 10)
+        share = strengths.number_strengths(X, relative_ranks(X), Y).share
         above += bool((share[:, 0] > strengths.null_of(share, 1)).any())
     assert above <= 6  # 2 are expected; 7 or more have a probability below 1 %
 

@@ -85,15 +85,13 @@ def test_a_repetition_far_from_the_origin_is_seen(t):
 @pytest.mark.parametrize("level", [0.0, 0.1, -1e9])
 def test_a_constant_coordinate_tells_nothing_and_disturbs_nothing(t, level):
     Z = np.column_stack([t, t[:, 0] * t[:, 1]])
-    with pytest.warns(
-        DegenerateDataWarning, match=r"Z must vary in every column, columns \[0, 2\] are constant.*leave"
-    ):
+    with pytest.warns(DegenerateDataWarning, match=r"Columns \[0, 2\] of Z are constant.*leave"):
         r = redundancy(np.insert(Z, [0, 1], level, axis=1))
     np.testing.assert_allclose(r, np.insert(redundancy(Z), [0, 1], 0.0), rtol=1e-9)
 
 
 def test_nothing_but_constants_is_nothing_new():
-    with pytest.warns(DegenerateDataWarning, match=r"columns \[0, 1\]"):
+    with pytest.warns(DegenerateDataWarning, match=r"Columns \[0, 1\]"):
         assert redundancy(np.ones((5, 2))).tolist() == [0, 0]
 
 

@@ -4,8 +4,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.neighbors import KNeighborsRegressor
 
-from polyfold._regression import NeighborRegression
-from polyfold.nonredundant import Selected, novelty, select_kernel
+from polyfold._regression import NeighborRegression, novelty
+from polyfold.nonredundant import Selected, select_kernel
 
 
 @pytest.fixture

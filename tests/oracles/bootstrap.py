@@ -30,15 +30,6 @@ def nearest_centers(points, centers, metric="euclidean"):
     return scores.argmax(axis=1)
 
 
-def shift(centers, positions):
-    """Feature reconstruction: chosen features of centre j come from centre j - 1, cyclically."""
-    out = centers.copy()
-    for p in positions:
-        for j in range(len(centers)):
-            out[j, p] = centers[j - 1, p]
-    return out
-
-
 def upper_layer(H, k_below, rows, chosen):
     """Nearest centres of one-of-k vectors H (n, V k_below) in the blocks of the chosen clusterings."""
     dimensions = np.concatenate([np.arange(u * k_below, (u + 1) * k_below) for u in chosen])

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.cluster import DBSCAN
 from sklearn.datasets import load_digits, load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
@@ -22,6 +23,7 @@ from polyfold.metrics import module_correlation
 from polyfold.report import chapter, explore, write_page
 from polyfold.report._images import _shrunk
 from polyfold.report._steps import quantised
+from polyfold.report._views import map_plane
 
 DIGITS = load_digits()
 X, Y, IMAGES = DIGITS.data[:300], DIGITS.target[:300], DIGITS.images[:300]
@@ -155,8 +157,12 @@ def test_ten_thousand_points_with_pictures_stay_below_five_megabytes(tmp_path, m
     images = np.kron(sources, np.ones((1, 3, 3))) + rng.normal(0, 1.5, (n, 24, 24))
     rows = images.reshape(n, -1)[:, ::29]
     model = pf.ModularKernelPCA(5, 2, rank=10, random_state=0).fit(rows[:500])
-    columns = {f"column {i}": rng.standard_normal(n) for i in range(4)} | {"text": [f"row {i}" for i in range(n)]}
-    path = explore(model, rows, y=rng.randint(10, size=n), images=images, columns=columns, path=tmp_path / "p.html")
+    columns = {f"column {i}": rng.standard_normal(n) for i in range(40)} | {"text": [f"row {i}" for i in range(n)]}
+    words = np.array(["".join(rng.choice(list("abcdefghij"), 6)) for _ in range(3000)])
+    texts = [" ".join(line) for line in words[rng.randint(3000, size=(n, 15))]]
+    path = explore(
+        model, rows, y=rng.randint(10, size=n), images=images, columns=columns, texts=texts, path=tmp_path / "p.html"
+    )
     (one,) = Page(path).chapters
     assert path.stat().st_size < 5_000_000
     assert len(one["steps"]) >= 4
@@ -195,7 +201,7 @@ def test_models_of_every_kind_have_views(tmp_path):
         (PCA(1).fit(iris), ["coordinate 0"]),
         (pf.NonRedundantEmbedding(2, kernel="rbf", random_state=0).fit(iris), ["coordinates 0 and 1"]),
         (network.fit(iris), [f"layer {i} ({k} centres)" for i, k in ((1, 74), (2, 37), (3, 18), (4, 9))]),
-        (pf.BootstrapClustering(3, network=network, n_init=2, random_state=0).fit(iris), 5),
+        (pf.BootstrapClustering(3, network=network, n_init=2, random_state=0).fit(iris), ["map"]),
         (make_pipeline(StandardScaler(), pf.ModularAutoencoder(3, 2, random_state=0)).fit(iris), 4),
         (FrozenEstimator(pf.ModularKernelPCA(3, 2, random_state=0).fit(iris)), 4),
         (pf.ModularClassifier(pf.ModularKernelPCA(3, 2, random_state=0)).fit(iris, target), 4),
@@ -214,7 +220,7 @@ def test_clusters_and_rival_views_come_with_the_points(tmp_path):
     (one,) = Page(explore(model, iris, views={"raw": iris[:, :2]}, path=tmp_path / "p.html")).chapters
     assert one["columns"][one["color"]]["name"] == "cluster"
     assert one["columns"][0]["values"] == model.labels_.tolist()
-    assert names(one)[-1] == "raw"
+    assert names(one) == ["map", "raw"]
 
 
 def test_autoencoders_show_what_they_rebuild(tmp_path):
@@ -348,3 +354,113 @@ def test_the_levels_of_a_clusterer_are_in_the_page(tmp_path):
 
 def test_models_without_levels_have_none_in_the_page(page):
     assert page.chapters[0]["levels"] == []
+
+
+def test_clusters_axes_and_modules_have_the_names_of_the_explanation(model, tmp_path):
+    clusterer = pf.KernelClustering(kernel="laplacian_eigenmaps", random_state=0).fit(X)
+    explanation = pf.explain(clusterer, X, images=(8, 8), levels=True, random_state=0)
+    (one,) = Page(explore(clusterer, X, images=IMAGES, explanation=explanation, path=tmp_path / "p.html")).chapters
+    for number, level in enumerate(one["levels"]):
+        assert level["names"] == [explanation.names[f"level {number} cluster {label}"] for label in level["classes"]]
+    labels = pf.explain(clusterer, X, images=(8, 8), random_state=0)
+    (one,) = Page(explore(clusterer, X, images=IMAGES, explanation=labels, path=tmp_path / "p.html")).chapters
+    assert one["columns"][0]["names"] == [labels.names[f"cluster {label}"] for label in one["columns"][0]["classes"]]
+    assert [("names" in level) for level in one["levels"]] == [level["chosen"] for level in one["levels"]]
+    modules = pf.explain(model, X, random_state=0)
+    (one,) = Page(explore(model, X, explanation=modules, path=tmp_path / "p.html", diversities=[])).chapters
+    about = [view["about"] for view in one["steps"][0]["views"]]
+    assert about == ["", *(modules.names[f"module {m}"] for m in range(4))]
+
+
+def test_axes_have_strips_or_features(tmp_path):
+    Z = PCA(3).fit_transform(X)
+    explanation = pf.explain(Z, X, images=(8, 8), random_state=0)
+    other = {"raw": pf.explain(X[:, 2:4], X, images=(8, 8), random_state=0)}
+    page = write_page([chapter(Z, X, explanation=explanation, compared=other)], tmp_path / "p.html", title="t")
+    (one,) = Page(page).chapters
+    assert [axis["name"] for axis in one["axes"]] == [
+        "axis 0", "axis 1", "axis 2", "raw, axis 0", "raw, axis 1",
+    ]  # fmt: skip
+    assert {axis["strip"]["count"] for axis in one["axes"]} == {7}
+    assert one["steps"][0]["views"][1]["axes"] == [
+        [explanation.names[f"axis {k} {end}"] for end in ("low", "high")] for k in (1, 2)
+    ]
+    plain = pf.explain(Z, X[:, 20:24], feature_names=list("abcd"), random_state=0)
+    (one,) = Page(explore(Z, X, explanation=plain, path=tmp_path / "p.html")).chapters
+    table = plain.tables["axes"]
+    for k, axis in enumerate(one["axes"]):
+        for name, strength, _ in axis["features"]:
+            (i,) = np.flatnonzero((table["axis"] == k) & (table["feature"] == name))
+            assert strength == pytest.approx(table["strength"][i], rel=0.01)
+            assert strength > table["null"][i]
+
+
+def test_a_clusterer_in_a_pipeline_shows_its_clusters_on_a_map(tmp_path):
+    iris = load_iris().data
+    inner = pf.KernelClustering(3, kernel="laplacian_eigenmaps", random_state=0)
+    model = make_pipeline(StandardScaler(), inner).fit(iris)
+    (one,) = Page(explore(model, iris, path=tmp_path / "p.html")).chapters
+    assert names(one) == ["map"]
+    assert [one["columns"][0]["classes"][code] for code in one["columns"][0]["values"]] == [
+        str(label) for label in model[-1].labels_
+    ]
+    assert one["note"].startswith("150 rows with 4 columns, grouped by similarity into 3 clusters")
+    mine = np.arange(300.0).reshape(150, 2)
+    (one,) = Page(explore(model, iris, views={"other": iris[:, :2], "map": mine}, path=tmp_path / "p.html")).chapters
+    assert names(one) == ["map", "other"]
+
+
+def test_a_clusterer_without_coordinates_shows_its_labels_and_noise(tmp_path):
+    model = DBSCAN(eps=18).fit(X)
+    assert -1 in model.labels_
+    (one,) = Page(explore(model, X, max_points=200, path=tmp_path / "p.html")).chapters
+    assert names(one) == ["map"]
+    shown = [int(one["columns"][0]["classes"][code]) for code in one["columns"][0]["values"]]
+    np.testing.assert_array_equal(shown, model.labels_[one["rows"]])
+    with pytest.raises(ValueError, match="cannot label new rows"):
+        explore(model, X[:100], path=tmp_path / "new.html")
+
+
+def test_a_map_named_by_the_user_comes_first(model, tmp_path):
+    views = {"PCA": X[:, 2:4], "map": X[:, 20:22]}
+    (one,) = Page(explore(model, X, views=views, path=tmp_path / "p.html", diversities=[0, 0.99])).chapters
+    assert names(one) == ["map", "all modules", *(f"module {m}" for m in range(4)), "PCA"]
+
+
+def test_rows_of_a_long_table_go_next_to_their_neighbours_on_the_map(monkeypatch, rng):
+    monkeypatch.setattr("polyfold.report._views._PLACED", 60)
+    rows = np.repeat(np.eye(3), 50, axis=0) * 20 + rng.standard_normal((150, 3))
+    plane = map_plane(rows, rng)
+    assert plane.shape == (150, 2)
+    centres = plane.reshape(3, 50, 2).mean(axis=1)
+    away = np.linalg.norm(plane[:, None] - centres, axis=2)
+    assert (np.argmin(away, axis=1) == np.repeat([0, 1, 2], 50)).mean() > 0.95
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_of_many_columns_those_that_the_representation_explains_are_kept(tmp_path, sparse, rng):
+    Z = rng.standard_normal((4000, 2))
+    noise = rng.standard_normal((4000, 200))
+    noise[:, 150:153] = Z @ rng.standard_normal((2, 3)) + 0.1 * noise[:, 150:153]
+    rows = sp.csr_array(noise) if sparse else noise
+    (one,) = Page(explore(Z, rows, path=tmp_path / "p.html")).chapters
+    kept = [column["name"] for column in one["columns"]]
+    assert len(kept) == 75  # 300,000 values
+    assert {"x150", "x151", "x152"} <= set(kept)
+    np.testing.assert_allclose(one["columns"][kept.index("x151")]["values"], noise[:, 151], rtol=1e-4, atol=1e-5)
+
+
+def test_labels_beyond_forty_are_classes_unless_nearly_all_differ(tmp_path):
+    for y, kind in ((np.arange(300) // 4, "class"), (np.arange(300), "number"), (np.arange(300) / 7, "number")):
+        (one,) = Page(explore(X[:, 2:4], X, y=y, path=tmp_path / "p.html")).chapters
+        assert (one["columns"][0]["kind"], one["columns"][0]["role"]) == (kind, "label")
+
+
+def test_texts_are_stored_for_the_rows_shown(tmp_path):
+    texts = [f"text {i} " + 400 * "a" for i in range(300)]
+    (one,) = Page(explore(X[:, 2:4], X, texts=texts, max_points=50, path=tmp_path / "p.html")).chapters
+    assert [text.split()[1] for text in one["texts"]] == [str(row) for row in one["rows"]]
+    assert {len(text) for text in one["texts"]} == {300}
+    assert "the" in one["stop"]
+    with pytest.raises(ValueError, match="texts must have 300 entries"):
+        explore(X[:, 2:4], X, texts=["a"], path=tmp_path / "p.html")

@@ -13,7 +13,7 @@ LOCAL = ("array", "memmap", "zarr", "parquet", "lists", "blocks")
 
 
 class Reread:
-    """Blocks that are made again every time they are gone through, and counted."""
+    """Blocks that are made again in every pass, and counted."""
 
     def __init__(self, X, ends):
         self.X, self.ends, self.passes = X, ends, 0
@@ -24,7 +24,7 @@ class Reread:
 
 
 class Again:
-    """Blocks whose types are seen only when they are gone through."""
+    """Blocks whose types are seen only in a pass."""
 
     def __init__(self, blocks):
         self.blocks = blocks

@@ -159,7 +159,7 @@ def test_columns_of_a_data_set_are_chosen_by_name(tmp_path):
     np.testing.assert_array_equal(chosen.whole(), X[:, [3, 1]])
     with pytest.raises(ValueError, match="columns must be those of X, got 'else'"):
         as_source(dataset, columns=["else"])
-    with pytest.raises(ValueError, match="columns can be chosen of"):
+    with pytest.raises(ValueError, match="columns needs a pyarrow dataset"):
         as_source([X], columns=["column 1"])
 
 
@@ -198,9 +198,7 @@ def test_blocks_with_columns_in_another_order_are_refused(rng, library):
 
 
 def test_an_iterator_is_refused_because_it_ends():
-    with pytest.raises(
-        TypeError, match="X must be an iterable of blocks that can be gone through again, got generator"
-    ):
+    with pytest.raises(TypeError, match="X must be an iterable of blocks that can be iterated again, got generator"):
         as_source(block for block in [np.ones((3, 2))])
 
 
@@ -214,5 +212,5 @@ def test_rows_that_change_between_passes_are_seen():
     source = as_source(X)
     assert source.n_rows == 9
     X.X = np.ones((8, 2))
-    with pytest.raises(ValueError, match="X must give the same rows every time it is gone through, got 8 after 9"):
+    with pytest.raises(ValueError, match="X must give the same rows in every pass, got 8 after 9"):
         list(source.blocks(4))

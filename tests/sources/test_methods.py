@@ -104,7 +104,7 @@ def test_what_holds_something_else_is_not_replaced(X, model, tmp_path):
     (tmp_path / "other.zarr").mkdir()
     (tmp_path / "other.zarr" / "precious.txt").write_text("precious")
     for name in ("store.zarr", "other.zarr"):
-        with pytest.raises(FileExistsError, match="which is something else"):
+        with pytest.raises(FileExistsError, match="which is neither; choose another"):
             write_rows(model.transform, X, tmp_path / name)
     assert (tmp_path / "other.zarr" / "precious.txt").exists()
     np.testing.assert_array_equal(group["raw"][:], X)
@@ -122,13 +122,13 @@ def test_outputs_that_cannot_hold_the_results_are_refused(X, model, index, tmp_p
     for out in (np.empty((len(X), width), dtype=int), np.empty((len(X), width + 1))):
         with pytest.raises(ValueError, match="out must hold rows of shape"):
             write_rows(model.transform, X, out)
-    with pytest.raises(ValueError, match="out must name a file of its own"):
+    with pytest.raises(ValueError, match="out must name a different file"):
         write_rows(index.kneighbors, X, (tmp_path / "k.npy", tmp_path / "k.npy"))
     with pytest.raises(ValueError, match="out must be 2 targets"):
         write_rows(index.kneighbors, X, tmp_path / "k.npy")
     with pytest.raises(FileNotFoundError, match="out must be in a folder that exists"):
         write_rows(model.transform, X, tmp_path / "nowhere" / "Z.npy")
-    with pytest.raises(TypeError, match="method must be one of a fitted estimator"):
+    with pytest.raises(TypeError, match="method must be a method of a fitted estimator"):
         write_rows(np.sqrt, X, tmp_path / "Z.npy")
     assert not list(tmp_path.iterdir())
 

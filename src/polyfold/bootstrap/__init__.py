@@ -1,13 +1,12 @@
 """Multilayer bootstrap networks: sampling, first layer, layers of codes, output. Private."""
 
-from polyfold._validation import check_not_tiny
 from polyfold.bootstrap._candidate_search import CandidateSearch, GraphSearch
 from polyfold.bootstrap._code_search import CodeSearch, check_codes, shared_centers
 from polyfold.bootstrap._dense_search import DenseSearch
 from polyfold.bootstrap._encoder import Encoder, fit_encoder, fit_replicates
 from polyfold.bootstrap._first_layer import make_first_layer
 from polyfold.bootstrap._inverted_index import SparseSearch
-from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, ReplicateCheckpoints, stored_seed
+from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, replicate_checkpoints, stored_seed
 from polyfold.bootstrap._output import DENSE_ROWS, Output, fit_output, gather, largest_pairs, scatter
 from polyfold.bootstrap._sampling import (
     ClusteringSpec,
@@ -34,11 +33,9 @@ __all__ = [
     "GraphSearch",
     "LayerCheckpoint",
     "Output",
-    "ReplicateCheckpoints",
     "SparseSearch",
     "check_codes",
     "check_layer",
-    "check_not_tiny",
     "check_settings",
     "child_stream",
     "decaying_sizes",
@@ -53,6 +50,7 @@ __all__ = [
     "make_first_layer",
     "n_selected",
     "nearest_by_codes",
+    "replicate_checkpoints",
     "sample_rows",
     "scatter",
     "shared_centers",

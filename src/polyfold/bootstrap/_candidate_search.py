@@ -16,7 +16,6 @@ from polyfold._linalg import distinct_rows, unit_rows
 from polyfold._threads import njit, threaded
 from polyfold._validation import check_indices
 from polyfold.bootstrap._dense_search import REASSOCIATE, DenseSearch, sum_kind
-from polyfold.bootstrap._layer_checkpoint import NEIGHBORS, LayerCheckpoint, Parts
 from polyfold.bootstrap._sampling import ClusteringSpec, child_stream
 from polyfold.neighbors import choose_engine, make_search, sorted_lists
 
@@ -64,8 +63,8 @@ class CandidateLists:
     def __init__(self, exact: DenseSearch, n_neighbors: int, given: np.ndarray | None = None, transformer: Any = None):
         self.exact, self.n_neighbors, self.given, self.transformer = exact, n_neighbors, given, transformer
 
-    def __call__(self, rows: np.ndarray, *, n_jobs: int, checkpoint: LayerCheckpoint | None = None) -> np.ndarray:
-        """Find the training rows near every row, (n, m); of duplicate training rows the first stands for all."""
+    def __call__(self, rows: np.ndarray, *, n_jobs: int) -> np.ndarray:
+        """Find the training rows near every row, (n, m); of duplicate training rows only the first is listed."""
         first, inverse = self.duplicates
         if rows is self.exact.X and self.given is not None:
             lists = np.column_stack([np.arange(len(rows), dtype=np.int32), self.given])
@@ -73,7 +72,7 @@ class CandidateLists:
             graph = check_graph(self.transformer.transform(rows), len(rows), len(self.exact.X))
             lists = sorted_lists(graph, drop_self=False)
         else:
-            return self._search(rows, n_jobs, checkpoint)
+            return self._search(rows, n_jobs)
         return np.where(lists < 0, -1, first[inverse[np.maximum(lists, 0)]]).astype(np.int32)
 
     @cached_property
@@ -90,23 +89,15 @@ class CandidateLists:
         self._scale = float(np.median(sizes) or sizes.max()) or 1.0
         return make_search("exact" if len(table) <= EXACT_ROWS else choose_engine(*table.shape), self._single(table))
 
-    def _search(self, rows: np.ndarray, n_jobs: int, checkpoint: LayerCheckpoint | None) -> np.ndarray:
+    def _search(self, rows: np.ndarray, n_jobs: int) -> np.ndarray:
         index, first = self._index, self.duplicates[0]
-        # A training row finds itself first.
-        lists = np.empty((len(rows), min(self.n_neighbors + 1, len(first))), dtype=np.int32)
-        parts = None if checkpoint is None else Parts(checkpoint, NEIGHBORS)
-        done = 0 if parts is None else parts.fill(lists)
+        count = min(self.n_neighbors + 1, len(first))  # a training row finds itself first
 
         def search(start: int) -> np.ndarray:
             block = self._single(self._project(rows[start : start + BLOCK]))
-            return first[index.query(block, lists.shape[1])[1]]
+            return first[index.query(block, count)[1]].astype(np.int32)
 
-        for found in threaded(search, range(done, len(rows), BLOCK), n_jobs):
-            lists[done : done + len(found)] = found
-            done += len(found)
-            if parts is not None:
-                parts.keep(lists, done)
-        return lists
+        return np.concatenate(list(threaded(search, range(0, len(rows), BLOCK), n_jobs)))
 
     def _project(self, rows: np.ndarray) -> np.ndarray:
         unit = self.exact.metric == "cosine"
@@ -146,11 +137,11 @@ class CandidateSearch:
         """Return rows as dense rows."""
         return self.find.exact.adapt(rows)
 
-    def prepare(self, rows: np.ndarray, *, n_jobs: int = 1, checkpoint: LayerCheckpoint | None = None) -> ListedRows:
+    def prepare(self, rows: np.ndarray, *, n_jobs: int = 1) -> ListedRows:
         """Return the rows with their lists of training rows."""
-        return ListedRows(rows, self.find(rows, n_jobs=n_jobs, checkpoint=checkpoint))
+        return ListedRows(rows, self.find(rows, n_jobs=n_jobs))
 
-    def assign(self, rows: ListedRows, clusterings: slice = slice(None)) -> np.ndarray:
+    def assign(self, rows: ListedRows) -> np.ndarray:
         """Nearest listed centre of every row: (v, n) int32; the nearest of all if none is listed."""
         points, X, masks = rows.rows, self.X, self._masks
         check_indices(rows.lists, len(X), minimum=-1)
@@ -171,7 +162,7 @@ class CandidateSearch:
             missing = np.flatnonzero(out[v] < 0)
             exact = DenseSearch(X, self.find.exact.metric, self.find.exact.bound, [self.specs[v]])
             out[v, missing] = exact.assign(points[missing])[0]
-        return out[clusterings]
+        return out
 
     def quality(self, codes: np.ndarray, *, rows: ListedRows, seeds: np.random.SeedSequence) -> dict[str, float]:
         """Estimate the fraction of wrong assignments and the recall of the lists."""
@@ -245,9 +236,9 @@ class GraphSearch:
         """Return no estimates: the lists are given."""
         return {}
 
-    def assign(self, rows: np.ndarray, clusterings: slice = slice(None)) -> np.ndarray:
+    def assign(self, rows: np.ndarray) -> np.ndarray:
         """First centre along the lists of every row: (v, n) int32."""
-        return np.stack([self._assign_one(rows, spec) for spec in self.specs[clusterings]])
+        return np.stack([self._assign_one(rows, spec) for spec in self.specs])
 
     def _assign_one(self, rows: np.ndarray, spec: ClusteringSpec) -> np.ndarray:
         position = np.full(len(self.X), -1, dtype=np.int32)

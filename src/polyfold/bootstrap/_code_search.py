@@ -9,22 +9,16 @@ Equation → function:
 - arg max_j w_jᵀ x over one-of-k vectors, ties to the lowest index → `CodeSearch.assign`
 - number of shared nearest centres of two points → `shared_centers`
 
-Codes of one byte (at most 256 centres below) are compared with all centres, side by side in vector registers. Larger
-codes are rarely shared, so an inverted index lists, for every code of every clustering below, the centres that carry
-it. These lists give the centres that agree with a row somewhere and, as bits, the clusterings below in which they
-agree; every clustering counts the bits of its own selection.
+An inverted index lists, for every code of every clustering below, the centres that have this code. The lists of a row
+give the centres that agree with it somewhere and, as bits, the clusterings below in which they agree. Every clustering
+counts the bits of its own selection.
 """
-
-from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
 from polyfold._threads import njit
 from polyfold.bootstrap._sampling import ClusteringSpec
 
-# Codes of one byte.
-BYTE = 2**8
 # Low half of a key: a count above it, and the complement of a centre's index in it, so that the largest key is the
 # largest count, ties going to the lowest index.
 LOW = 0xFFFFFFFF
@@ -32,13 +26,13 @@ LOW = 0xFFFFFFFF
 
 def code_dtype(n_codes: int) -> type[np.unsignedinteger]:
     """Smallest unsigned type that holds the codes 0 … n_codes - 1."""
-    if n_codes <= BYTE:
+    if n_codes <= 2**8:
         return np.uint8
     return np.uint16 if n_codes <= 2**16 else np.uint32
 
 
 def two_bytes(codes: np.ndarray) -> np.ndarray:
-    """Codes of one byte as two: kernels for which that costs little are compiled for one kind of code."""
+    """Return codes of one byte as two bytes, so that a loop is compiled for fewer types."""
     return codes.astype(np.uint16) if codes.dtype == np.uint8 else codes
 
 
@@ -70,9 +64,10 @@ def shared_centers(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return out
 
 
-@dataclass
 class CodeSearch:
-    """Nearest centres of rows given by their codes, in all clusterings of one upper layer.
+    """Nearest centres of rows given by their codes, in all clusterings of one upper layer, by an inverted index.
+
+    Only training rows that are centres are indexed, and they are numbered among themselves.
 
     Parameters
     ----------
@@ -82,70 +77,29 @@ class CodeSearch:
         Number of centres of the layer below.
     specs : list of ClusteringSpec
 
-    Notes
-    -----
-    Compared with all centres: O(V u k) vectorised operations per row, O(V u k) memory. By the index: O(V c / k) per
-    row for c different centres, O(V (c + k)) memory.
-    """
-
-    codes: np.ndarray
-    n_codes: int
-    specs: list[ClusteringSpec] = field(repr=False)
-    by_clustering = False
-
-    def assign(self, rows: np.ndarray, clusterings: slice = slice(None)) -> np.ndarray:
-        """Index of the centre with most agreements, the lowest one of several, of (n, V) codes: (v, n)."""
-        check_codes(rows.T, len(self.codes), self.n_codes)
-        rows = np.ascontiguousarray(rows, dtype=np.uint8 if self.n_codes <= BYTE else two_bytes(self.codes).dtype)
-        # Rolled codes belong to no training row, which the index would list.
-        if self.n_codes <= BYTE or any(len(spec.rolled) for spec in self.specs):
-            return self._compare(rows)[clusterings]
-        return self._index.match(rows)[clusterings]
-
-    def _compare(self, rows: np.ndarray) -> np.ndarray:
-        out = np.empty((len(self.specs), len(rows)), dtype=np.int32)
-        every = self._byte_centers if self.n_codes <= BYTE else (self._centers_of(spec) for spec in self.specs)
-        for found, spec, centers in zip(out, self.specs, every, strict=True):
-            counts = np.empty(centers.shape[1], dtype=np.uint8 if len(spec.features) < BYTE else np.uint32)
-            _most_shared(rows, spec.features, centers, counts, found)
-        return out
-
-    def _centers_of(self, spec: ClusteringSpec) -> np.ndarray:
-        """Codes of the centres of a clustering, (u, k)."""
-        centers = self.codes[spec.features[:, None], spec.rows]
-        centers[spec.rolled] = np.roll(centers[spec.rolled], 1, axis=1)
-        return centers if self.n_codes <= BYTE else two_bytes(centers)
-
-    @cached_property
-    def _byte_centers(self) -> list[np.ndarray]:
-        return [self._centers_of(spec) for spec in self.specs]
-
-    @cached_property
-    def _index(self) -> "CodeIndex":
-        return CodeIndex(self.codes, self.n_codes, self.specs)
-
-
-class CodeIndex:
-    """Inverted index of the centres of all clusterings of a layer.
-
-    Only training rows that are centres count, and are numbered among themselves.
-
     Attributes
     ----------
     owned : (c + 1,) int64
         Where the entries of every centre begin.
     entries : (V·k, 2) unsigned
         Clusterings that it belongs to, and its index there.
-    starts : (V, k_below + 1) int32
+    starts : (V, n_codes + 1) int32
         Where the list of every code of every clustering below begins.
     lists : (V, c) unsigned
         Centres by code.
     masks : (V, w) uint64
         Bits of the clusterings below that every clustering selects, from the second bit on; the first bit of all marks
         a centre that has been met.
+
+    Notes
+    -----
+    O(V c / n_codes) time per row for c different centres, O(V (c + n_codes)) memory.
     """
 
+    by_clustering = False
+
     def __init__(self, codes: np.ndarray, n_codes: int, specs: list[ClusteringSpec]) -> None:
+        self.n_codes, self.specs = n_codes, specs
         V, k = len(specs), len(specs[0].rows)
         rows = np.concatenate([spec.rows for spec in specs])
         order = np.argsort(rows, kind="stable")
@@ -157,54 +111,24 @@ class CodeIndex:
         self.lists = np.empty((len(codes), len(centers)), dtype=np.uint16 if len(centers) <= 2**16 else np.uint32)
         self.starts = np.zeros((len(codes), n_codes + 1), dtype=np.int32)
         for u, row in enumerate(codes):
-            carried = row[centers]
-            self.lists[u] = np.argsort(carried, kind="stable")
-            np.cumsum(np.bincount(carried, minlength=n_codes), out=self.starts[u, 1:])
+            center_codes = row[centers]
+            self.lists[u] = np.argsort(center_codes, kind="stable")
+            np.cumsum(np.bincount(center_codes, minlength=n_codes), out=self.starts[u, 1:])
         self.masks = np.zeros((V, -(-(1 + len(codes)) // 64)), dtype=np.uint64)
         for mask, spec in zip(self.masks, specs, strict=True):
             bits = (1 + spec.features).astype(np.uint64)
             np.bitwise_or.at(mask, bits >> np.uint64(6), np.uint64(1) << (bits & np.uint64(63)))
 
-    def match(self, rows: np.ndarray) -> np.ndarray:
-        """Index of the centre with most agreements, in every clustering, of (n, V) codes: (V, n)."""
+    def assign(self, rows: np.ndarray) -> np.ndarray:
+        """Index of the centre with most agreements, the lowest one of several, of (n, V) codes: (v, n)."""
+        check_codes(rows.T, len(self.lists), self.n_codes)
+        rows = np.ascontiguousarray(two_bytes(rows))
         c, words = self.lists.shape[1], self.masks.shape[1]
         out = np.empty((len(rows), len(self.masks)), dtype=self.entries.dtype)
         bits = np.zeros((c, words), dtype=np.uint64)
         active, best = np.empty(c + 1, dtype=np.uint64), np.empty(len(self.masks), dtype=np.uint64)
         _match_index(rows, self.starts, self.lists, self.owned, self.entries, self.masks, bits, active, best, out)
         return out.T
-
-
-# The kernels are plain loops on arrays made outside: slices and array functions inside would take most of the time of
-# the compilation.
-@njit(nogil=True)
-def _most_shared(rows, features, centers, counts, out):
-    """Centre with most agreements, of rows (n, V) with the codes (u, k) of the centres."""
-    n_features, k = centers.shape
-    whole = n_features // 4 * 4
-    for i in range(len(rows)):
-        for j in range(k):
-            counts[j] = 0
-        # Four codes at a time, so that the counts are read and written a quarter as often.
-        for u in range(0, whole, 4):
-            a, b = rows[i, features[u]], rows[i, features[u + 1]]
-            c, d = rows[i, features[u + 2]], rows[i, features[u + 3]]
-            for j in range(k):
-                counts[j] += (
-                    np.uint8(centers[u, j] == a)
-                    + np.uint8(centers[u + 1, j] == b)
-                    + np.uint8(centers[u + 2, j] == c)
-                    + np.uint8(centers[u + 3, j] == d)
-                )
-        for u in range(whole, n_features):
-            a = rows[i, features[u]]
-            for j in range(k):
-                counts[j] += np.uint8(centers[u, j] == a)
-        best, winner = counts[0], 0
-        for j in range(1, k):
-            if counts[j] > best:
-                best, winner = counts[j], j
-        out[i] = winner
 
 
 @njit(nogil=True)

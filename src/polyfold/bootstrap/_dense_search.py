@@ -105,28 +105,26 @@ class DenseSearch:
         return rows if isinstance(rows, np.ndarray) else rows.toarray()
 
     def prepare(self, rows: np.ndarray, **_: Any) -> np.ndarray:
-        """Return the rows: nothing is needed beside them."""
+        """Return the rows: nothing else is needed."""
         return rows
 
     def quality(self, codes: np.ndarray, **_: Any) -> dict[str, float]:
         """Return no estimates: the search is exact."""
         return {}
 
-    def assign(self, rows: np.ndarray, clusterings: slice = slice(None)) -> np.ndarray:
-        """Nearest centre of every row, in some of the clusterings: (v, n) int32."""
-        specs = self.specs[clusterings]
-        if len(rows) <= FEW_ROWS and self.metric == "euclidean" and not any(len(spec.rolled) for spec in specs):
-            codes = [_nearest_few(self.X, row, specs) for row in rows]
+    def assign(self, rows: np.ndarray) -> np.ndarray:
+        """Nearest centre of every row: (v, n) int32."""
+        if len(rows) <= FEW_ROWS and self.metric == "euclidean":
+            codes = [_nearest_few(self.X, row, self.specs) for row in rows]
             if (found := [code for code in codes if code is not None]) and len(found) == len(codes):
                 return np.stack(found, axis=1)
-        return np.stack([self._assign_one(rows, spec) for spec in specs])
+        return np.stack([self._assign_one(rows, spec) for spec in self.specs])
 
     def _assign_one(self, rows: np.ndarray, spec: ClusteringSpec) -> np.ndarray:
         # Bytes are compared as integers only with bytes.
         unit = self.metric == "cosine"
         dtype = np.float64 if unit else np.result_type(rows, self.X)
         centers = take(self.X, spec.rows, spec.features)
-        centers[:, spec.rolled] = np.roll(centers[:, spec.rolled], 1, axis=0)
         centers = unit_rows(centers) if unit else centers.astype(dtype, copy=False)
         bound = self.bound.restrict(spec.features)
         out = np.empty(len(rows), dtype=np.int32)
@@ -235,15 +233,15 @@ def _nearest_few(X: np.ndarray, point: np.ndarray, specs: list[ClusteringSpec]) 
         candidates = np.flatnonzero(near <= float(near.min()) * (1 + 4 * (d + 4) * eps) + 4 * d * tiny)
         if len(candidates) > 1:
             centers = take(X, spec.rows[candidates], spec.features).astype(dtype, copy=False)
-            mine = point[spec.features][None].astype(dtype, copy=False)
+            selected_point = point[spec.features][None].astype(dtype, copy=False)
             bounds = np.zeros((1, len(candidates)), dtype=np.float32)
-            candidates = candidates[_verify(mine, centers, bounds, np.zeros(1), 1.0, np.inf)]
+            candidates = candidates[_verify(selected_point, centers, bounds, np.zeros(1), 1.0, np.inf)]
         out[v] = candidates[0]
     return out
 
 
 def take(X: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Copy the rows and columns asked for: (n, d)."""
+    """Copy the given rows and columns: (n, d)."""
     for numbers, count in ((rows, len(X)), (columns, X.shape[1])):
         check_indices(numbers, count)
     out = np.empty((len(rows), len(columns)), dtype=X.dtype)
@@ -280,7 +278,7 @@ def _verify_bounds(points, centers, bounds, squares, unit, slack, kind, linear, 
     """Smallest cost in full among the centres whose bound, plus ‖x‖², does not exceed it.
 
     The cost is the squared distance, or the negative inner product if `linear`. The centre of the lowest bound comes
-    first, as a chunk of its own, then the chunks in order.
+    first, as a separate chunk, then the chunks in order.
     """
     n_chunks, k, d, number = len(minima), len(centers), points.shape[1], kind.dtype.type
     far = np.float32(np.inf)

@@ -22,8 +22,8 @@ from polyfold._policy import CODE_FRACTION, MAX_REPLICATES, RELIABLE, REPLICATE_
 from polyfold._progress import track
 from polyfold.bootstrap._code_search import CodeSearch
 from polyfold.bootstrap._first_layer import FirstLayer, LayerSearch, assign_rows
-from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, layer_parts
-from polyfold.bootstrap._sampling import ClusteringSpec, child_stream, sample_clustering
+from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint
+from polyfold.bootstrap._sampling import ClusteringSpec, child_stream, sample_clusterings
 
 # Pairs of rows whose similarity is compared between replicates.
 PAIRS = 20_000
@@ -123,7 +123,6 @@ def fit_encoder(
     n_clusterings: int,
     feature_fraction: float,
     code_fraction: float = CODE_FRACTION,
-    reconstruction: float = 0.0,
     seeds: np.random.SeedSequence,
     replicate: int = 0,
     n_jobs: int = 1,
@@ -142,10 +141,8 @@ def fit_encoder(
         Clusterings per layer.
     feature_fraction, code_fraction : float
         Fraction of the features, and of the clusterings below, that every clustering sees.
-    reconstruction : float
-        Fraction of those whose values move to the next centre.
     seeds : SeedSequence
-        Decides everything, together with the numbers of replicate, layer and clustering.
+        Decides everything, together with the numbers of replicate and layer.
     replicate : int, default=0
         Number of the replicate.
     n_jobs : int
@@ -156,22 +153,21 @@ def fit_encoder(
     n_rows, n_features = rows.shape
     encoder = Encoder(first, list(sizes))
     for level, size in enumerate(sizes):
-        specs = [
-            sample_clustering(
-                child_stream(seeds, "sampling", replicate, level, v),
-                n_rows=n_rows,
-                n_centers=size,
-                n_features=n_clusterings if level else n_features,
-                fraction=code_fraction if level else feature_fraction,
-                reconstruction=reconstruction,
-            )
-            for v in range(n_clusterings)
-        ]
+        specs = sample_clusterings(
+            n_clusterings,
+            n_rows=n_rows,
+            n_centers=size,
+            n_features=n_clusterings if level else n_features,
+            fraction=code_fraction if level else feature_fraction,
+            seeds=child_stream(seeds, "sampling", replicate, level),
+        )
         encoder.specs.append(specs)
         stored = checkpoint.load(level) if checkpoint is not None else None
         if stored is None:
-            stored = _fit_layer(encoder, rows, level, n_jobs, checkpoint)
-            if level == 0 and replicate == 0:  # the first replicate speaks for all
+            (search,), what = encoder._build(level), f"layer {level + 1}/{len(sizes)}"
+            below = encoder.codes[level - 1].T if level else rows
+            stored = {"codes": assign_rows(search, below, size, n_jobs=n_jobs, what=what)}
+            if level == 0 and replicate == 0:  # estimates of the first replicate hold for all
                 stored |= replace(first, specs=specs).quality(stored["codes"], rows=rows, seeds=seeds)  # pyright: ignore[reportArgumentType]
             if checkpoint is not None:
                 checkpoint.save(level, **stored)
@@ -181,31 +177,12 @@ def fit_encoder(
     return encoder
 
 
-def _fit_layer(
-    encoder: Encoder, rows: Any, level: int, n_jobs: int, checkpoint: LayerCheckpoint | None
-) -> dict[str, Any]:
-    """Codes of the training rows in one layer."""
-    below = encoder.codes[level - 1].T if level else rows
-    (search,) = encoder._build(level)
-    return {
-        "codes": assign_rows(
-            search,
-            below,
-            encoder.sizes[level],
-            n_jobs=n_jobs,
-            what=f"layer {level + 1}/{len(encoder.sizes)}",
-            parts=None if checkpoint is None else layer_parts(checkpoint, level),
-        )
-    }
-
-
 def fit_replicates(
     rows: Any,
     first: FirstLayer,
     sizes: list[int],
     *,
     seeds: np.random.SeedSequence,
-    known: Sequence[Encoder] = (),
     checkpoint: Callable[[int | None], LayerCheckpoint | None] = lambda number: None,
     **options: Any,
 ) -> tuple[Encoder, float]:
@@ -215,8 +192,6 @@ def fit_replicates(
     ----------
     rows, first, sizes, seeds
         As in `fit_encoder`.
-    known : list of Encoder
-        Replicates that are fitted already.
     checkpoint : callable
         Where the layers of a replicate, given by its number, are stored.
     **options : dict
@@ -229,12 +204,11 @@ def fit_replicates(
         Estimated squared correlation of the similarity with that of infinitely many replicates, over pairs of rows.
     """
     pairs = _sample_pairs(rows.shape[0], np.random.default_rng(child_stream(seeds, "reliability")))
-    fitted, similarities, value = list(known), [], 0.0
-    # At most so many: a progress bar that expects them all ends early rather than late.
+    fitted, similarities, value = [], [], 0.0
+    # The bar counts the most replicates, so it may end early.
     for number in track(range(MAX_REPLICATES), "replicates"):
-        if number == len(fitted):
-            settings = {"n_clusterings": REPLICATE_CLUSTERINGS, "seeds": seeds, "checkpoint": checkpoint(number)}
-            fitted.append(fit_encoder(rows, first, sizes, replicate=number, **settings, **options))
+        settings = {"n_clusterings": REPLICATE_CLUSTERINGS, "seeds": seeds, "checkpoint": checkpoint(number)}
+        fitted.append(fit_encoder(rows, first, sizes, replicate=number, **settings, **options))
         codes = fitted[number].codes[-1]
         similarities.append((codes[:, pairs[0]] == codes[:, pairs[1]]).mean(axis=0))
         if number % 2:

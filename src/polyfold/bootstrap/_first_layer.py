@@ -11,7 +11,8 @@ Fitting and prediction call the same objects.
 """
 
 import math
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any, Protocol, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,12 +26,11 @@ from polyfold.bootstrap._candidate_search import CandidateLists, CandidateSearch
 from polyfold.bootstrap._code_search import code_dtype
 from polyfold.bootstrap._dense_search import FEW_ROWS, DenseSearch, fit_bound
 from polyfold.bootstrap._inverted_index import SparseSearch
-from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, Parts
 from polyfold.bootstrap._sampling import ClusteringSpec, child_stream
 from polyfold.neighbors import sorted_lists
 
-# Rows that a thread takes at a time, if it does not take a clustering.
-BLOCK = 1024
+# Rows that a thread takes at a time in all clusterings; or pairs of a row and a clustering, if clusterings are shared.
+BLOCK, TASK_ROWS = 1024, 8192
 # Lists longer than the codes of a row would dominate the memory.
 LONGEST_LIST = 512
 
@@ -42,8 +42,8 @@ class LayerSearch(Protocol):
     # Whether threads share the work by clusterings, or by blocks of rows.
     by_clustering: bool
 
-    def assign(self, rows: Any, clusterings: slice = ...) -> np.ndarray:
-        """Index of the nearest centre of every row, in some of the clusterings: (v, n)."""
+    def assign(self, rows: Any) -> np.ndarray:
+        """Index of the nearest centre of every row, in every clustering: (v, n)."""
         ...
 
 
@@ -56,8 +56,8 @@ class FirstLayer(LayerSearch, Protocol):
         """Return checked rows in the form of the training rows, dense or sparse."""
         ...
 
-    def prepare(self, rows: Any, *, n_jobs: int = ..., checkpoint: LayerCheckpoint | None = ...) -> Any:
-        """Return rows with whatever all clusterings need of them."""
+    def prepare(self, rows: Any, *, n_jobs: int = ...) -> Any:
+        """Return rows with what all clusterings need of them."""
         ...
 
     def quality(self, codes: np.ndarray, *, rows: Any, seeds: np.random.SeedSequence) -> dict[str, float]:
@@ -72,34 +72,27 @@ def assign_rows(
     *,
     n_jobs: int = 1,
     what: str | None = None,
-    parts: Parts | None = None,
 ) -> np.ndarray:
-    """Codes of rows in all clusterings of a layer, by threads: (V, n), those that `parts` holds from an earlier run.
-
-    `what` names the work in the progress.
-    """
+    """Codes of rows in all clusterings of a layer, by threads: (V, n). `what` names the work in the progress."""
     n, V = rows.shape[0], len(search.specs)
     out = np.empty((V, n), dtype=code_dtype(n_centers))
     if search.by_clustering and n > FEW_ROWS:
-        filled, total, step = out, V, 1
-        task = lambda v: search.assign(rows, slice(v, v + 1))  # noqa: E731
+        filled, total, step = out, V, max(1, TASK_ROWS // n)
+        task = lambda v: replace(cast(Any, search), specs=search.specs[v : v + step]).assign(rows)  # noqa: E731
     else:
         filled, total, step = out.T, n, BLOCK
         task = lambda start: search.assign(rows[start : start + BLOCK]).T  # noqa: E731
-    done = 0 if parts is None else parts.fill(filled)
-    tasks = range(done, total, step)
+    tasks = range(0, total, step)
     results = threaded(task, tasks, n_jobs)
     if what is not None:
-        results = track(results, what, total=-(-total // step), known=-(-done // step))
+        results = track(results, what, total=len(tasks))
     for start, codes in zip(tasks, results, strict=True):
         filled[start : start + step] = codes
-        if parts is not None:
-            parts.keep(filled, min(start + step, total))
     return out
 
 
 def make_first_layer(
-    X: Any, *, metric: str, neighbors: Any, n_centers: int, reconstruction: float, seeds: np.random.SeedSequence
+    X: Any, *, metric: str, neighbors: Any, n_centers: int, seeds: np.random.SeedSequence
 ) -> FirstLayer:
     """Choose the search of the first layer.
 
@@ -109,13 +102,12 @@ def make_first_layer(
     metric : {"euclidean", "cosine", "linear", "precomputed"}
     neighbors : {"auto", "exact", "graph"}, int, (n, n) graph, or object with ``fit`` and ``transform``
     n_centers : int
-    reconstruction : float
     seeds : SeedSequence
-        Of the sample that the principal directions come from.
+        Seed of the sample from which the principal directions are computed.
     """
     if metric == "precomputed":
         return GraphSearch(X)
-    reason = _no_graph(X, metric, reconstruction)
+    reason = "sparse data" if sp.issparse(X) else "metric='linear'" if metric == "linear" else ""
     if isinstance(neighbors, str) and neighbors == "auto":
         neighbors = "exact" if reason or X.shape[0] * n_centers <= EXACT_PAIRS else "graph"
     is_exact = isinstance(neighbors, str) and neighbors == "exact"
@@ -125,15 +117,6 @@ def make_first_layer(
         return SparseSearch(X, metric)
     exact = DenseSearch(X, metric, fit_bound(X, unit=metric == "cosine", seeds=child_stream(seeds, "bound")))
     return exact if is_exact else _candidates(exact, neighbors, n_centers)
-
-
-def _no_graph(X: Any, metric: str, reconstruction: float) -> str:
-    """Why candidates cannot come from a neighbour graph; empty if they can."""
-    if sp.issparse(X):
-        return "sparse data"
-    if metric == "linear":
-        return "metric='linear'"
-    return "reconstruction > 0" if reconstruction > 0 else ""
 
 
 def _candidates(exact: DenseSearch, neighbors: Any, n_centers: int) -> CandidateSearch:

@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyfold._threads import njit
-from polyfold._validation import check_indices
 from polyfold.bootstrap._sampling import ClusteringSpec
 
 # Scores closer than this, relative to the larger one, count as equal: parallel rows differ only by rounding.
@@ -33,35 +32,19 @@ class SparseSearch:
         return sp.csr_array(rows)
 
     def prepare(self, rows: Any, **_: Any) -> Any:
-        """Return the rows: nothing is needed beside them."""
+        """Return the rows: nothing else is needed."""
         return rows
 
     def quality(self, codes: np.ndarray, **_: Any) -> dict[str, float]:
         """Return no estimates: the search is exact."""
         return {}
 
-    def assign(self, rows: Any, clusterings: slice = slice(None)) -> np.ndarray:
-        """Nearest centre of every row, in some of the clusterings: (v, n) int32."""
-        return np.stack([self._assign_one(rows, spec) for spec in self.specs[clusterings]])
+    def assign(self, rows: Any) -> np.ndarray:
+        """Nearest centre of every row: (v, n) int32."""
+        return np.stack([self._assign_one(rows, spec) for spec in self.specs])
 
     def _assign_one(self, rows: Any, spec: ClusteringSpec) -> np.ndarray:
-        centers = take_sparse(self.X, spec.rows, spec.features)
-        if len(spec.rolled):
-            centers = _roll_columns(centers, spec.rolled)
-        return nearest_sparse(take_sparse(rows, np.arange(rows.shape[0]), spec.features), centers, self.metric)
-
-
-def take_sparse(X: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
-    """Rows and columns of a CSR matrix; the columns are renumbered in the order given."""
-    check_indices(rows, X.shape[0])
-    position = np.full(X.shape[1], -1, dtype=np.int32)
-    position[columns] = np.arange(len(columns), dtype=np.int32)
-    indptr = np.zeros(len(rows) + 1, dtype=np.int64)
-    _count_entries(X.indices, X.indptr, rows, position, indptr)
-    indices = np.empty(indptr[-1], dtype=np.int32)
-    data = np.empty(indptr[-1], dtype=X.dtype)
-    _copy_entries(X.data, X.indices, X.indptr, rows, position, indptr, indices, data)
-    return sp.csr_array((data, indices, indptr), shape=(len(rows), len(columns)))
+        return nearest_sparse(rows[:, spec.features], self.X[spec.rows][:, spec.features], self.metric)
 
 
 def nearest_sparse(points: Any, centers: Any, metric: str) -> np.ndarray:
@@ -85,14 +68,6 @@ def nearest_sparse(points: Any, centers: Any, metric: str) -> np.ndarray:
     return out
 
 
-def _roll_columns(centers: Any, rolled: np.ndarray) -> Any:
-    """Pass the entries of some columns on to the next row, cyclically."""
-    coo = centers.tocoo()
-    moved = np.isin(coo.col, rolled)
-    rows = np.where(moved, (coo.row + 1) % centers.shape[0], coo.row)
-    return sp.csr_array((coo.data, (rows, coo.col)), shape=centers.shape)
-
-
 def _row_sums(rows: Any, entries: np.ndarray) -> np.ndarray:
     """Sum of `entries`, one per stored entry of `rows`, over every row: (k,)."""
     owners = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
@@ -100,27 +75,7 @@ def _row_sums(rows: Any, entries: np.ndarray) -> np.ndarray:
     return np.bincount(owners, weights=entries, minlength=rows.shape[0]).astype(np.float64, copy=False)
 
 
-@njit(nogil=True)
-def _count_entries(indices, indptr, rows, position, out):
-    for i in range(len(rows)):
-        count = 0
-        for e in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            count += position[indices[e]] >= 0
-        out[i + 1] = out[i] + count
-
-
-@njit(nogil=True)
-def _copy_entries(data, indices, indptr, rows, position, out_indptr, out_indices, out_data):
-    for i in range(len(rows)):
-        fill = out_indptr[i]
-        for e in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            if position[indices[e]] >= 0:
-                out_indices[fill] = position[indices[e]]
-                out_data[fill] = data[e]
-                fill += 1
-
-
-# None of them is nan, so that several can be compared at a time.
+# No score is NaN, so that several can be compared at a time.
 @njit(nogil=True, fastmath={"nnan", "nsz"})
 def _largest(scores):
     best = scores[0]

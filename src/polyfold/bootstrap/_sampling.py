@@ -3,7 +3,7 @@
 Equation → function:
 
 - k_l = δ k_{l-1}, k_L ≥ 1.5 c [Zhang2016, sec. 2.1] → `decaying_sizes`
-- random feature selection and random sampling [Zhang2016, sec. 2] → `sample_clustering`
+- random feature selection and random sampling [Zhang2016, sec. 2] → `sample_clusterings`
 """
 
 import itertools
@@ -17,7 +17,7 @@ from polyfold._linalg import n_distinct
 from polyfold._policy import CENTERS_PER_CLASS
 from polyfold._validation import check_choice, check_count, check_real
 
-# Every part of a fit draws from a stream of its own, named here.
+# Names of the random streams; every part of a fit has its own.
 STREAMS = (
     "sampling",
     "bound",
@@ -54,31 +54,24 @@ class ClusteringSpec:
         Training rows that are its centres, in random order, so that ties do not follow the order of the data.
     features : (u,) int32
         Features (first layer) or clusterings of the layer below that it compares, ascending.
-    rolled : (s,) int32
-        Positions in `features` whose values move to the next centre; empty without reconstruction.
     """
 
     rows: np.ndarray
     features: np.ndarray
-    rolled: np.ndarray
 
 
-def sample_clustering(
-    seeds: np.random.SeedSequence,
-    *,
-    n_rows: int,
-    n_centers: int,
-    n_features: int,
-    fraction: float,
-    reconstruction: float,
-) -> ClusteringSpec:
-    """Draw the centres and features of one clustering."""
-    rng = np.random.default_rng(seeds)
-    rows = rng.choice(n_rows, n_centers, replace=False, shuffle=True).astype(np.int32)
-    count = n_selected(fraction, n_features)
-    features = np.sort(rng.choice(n_features, count, replace=False)).astype(np.int32)
-    rolled = np.sort(rng.choice(count, int(reconstruction * count), replace=False)).astype(np.int32)
-    return ClusteringSpec(rows, features, rolled)
+def sample_clusterings(
+    count: int, *, n_rows: int, n_centers: int, n_features: int, fraction: float, seeds: np.random.SeedSequence
+) -> list[ClusteringSpec]:
+    """Draw the centres and features of the clusterings of a layer, one after another from one stream."""
+    rng, n_seen = np.random.default_rng(seeds), n_selected(fraction, n_features)
+    return [
+        ClusteringSpec(
+            rng.choice(n_rows, n_centers, replace=False, shuffle=True).astype(np.int32),
+            np.sort(rng.choice(n_features, n_seen, replace=False)).astype(np.int32),
+        )
+        for _ in range(count)
+    ]
 
 
 def n_selected(fraction: float, total: int) -> int:

@@ -288,7 +288,14 @@ def _column(option: str, name: str, data: ArrayData | TableData) -> Any:
 
 
 def report_file(
-    model: str, data: str, output: str, selection: Selection, title: str | None, points: int, terminal: Terminal
+    model: str,
+    data: str,
+    output: str,
+    selection: Selection,
+    texts: str | None,
+    title: str | None,
+    points: int,
+    terminal: Terminal,
 ) -> dict[str, Any]:
     """Write the HTML report of a model."""
     path = check_output("--output", output, [data, model, selection.target_file], (".html",))
@@ -297,8 +304,14 @@ def report_file(
     rows, y = all_rows(opened, fitted), read_target(opened, selection)
     with terminal.working("writing the report"):
         named = None if y is None else pd.Series(y, name=_target_name(opened, str(selection.target)))
-        shown = {"columns": _shown_columns(opened), "images": _row_images(opened, rows, selection)}
-        polyfold.report.explore(fitted, rows, y=named, **shown, path=path, title=title, max_points=points)
+        words = model_texts(fitted, rows) if texts is None else _column("--texts", texts, opened)
+        images = _row_images(opened, rows, selection)
+        shape = None if images is None or images.ndim > 3 else images.shape[1:]
+        explanation = polyfold.explain(fitted, rows, texts=words, images=shape, levels=True, random_state=0)
+        shown = {"columns": _shown_columns(opened), "images": images, "texts": words, "explanation": explanation}
+        polyfold.report.explore(
+            fitted, rows, y=named, **shown, path=path, title=title or Path(data).stem, max_points=points
+        )
     return {"output": output, "bytes": path.stat().st_size}
 
 

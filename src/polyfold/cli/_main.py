@@ -308,6 +308,7 @@ def explain(as_json: bool, **options: Any) -> None:
 
 @commands.command()
 @_with(MODEL, DATA, OUTPUT, SELECT, JSON)
+@click.option("--texts", metavar="COLUMN", help="Column, or array of an .npz file, with a text for every row.")
 @click.option("--title", help="Title of the report.")
 @click.option("--points", type=click.IntRange(10), default=10_000, show_default=True, help="Most points to show.")
 def report(as_json: bool, **options: Any) -> None:

@@ -9,7 +9,6 @@ from polyfold.clustering._levels import (
 )
 from polyfold.clustering._spectral_readout import Membership, SpectralReadout, fit_membership, fit_spectral_readout
 from polyfold.clustering._stability import (
-    FractionChoice,
     code_replicates,
     layer_stability,
     mean_stability,
@@ -21,7 +20,6 @@ from polyfold.clustering._tree import ClusterTree, fit_tree
 
 __all__ = [
     "ClusterTree",
-    "FractionChoice",
     "Membership",
     "Replicate",
     "SpectralReadout",

@@ -3,11 +3,10 @@
 The two halves of a network's replicates are independent. Each half builds a tree of clusters of the same rows, and the
 stability of a layer is the adjusted Rand index between the two trees, cut at the number of clusters; if that number is
 not given, the mean over the levels. Of equally stable layers the one farthest from the data is selected: every layer
-removes some of the variation within groups.
+removes some of the variation within groups. The fraction is selected first, by the stability of the first layer.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,7 @@ from polyfold._policy import (
 from polyfold._progress import track
 from polyfold._threads import threaded
 from polyfold.bootstrap import (
-    Encoder,
     child_stream,
-    decaying_sizes,
     fit_encoder,
     make_first_layer,
     n_selected,
@@ -36,31 +33,13 @@ from polyfold.bootstrap import (
 )
 from polyfold.clustering._levels import Replicate, select_levels, stability_curve
 from polyfold.clustering._spectral_readout import fit_spectral_readout
-from polyfold.clustering._tree import fit_tree
-
-
-@dataclass(frozen=True)
-class FractionChoice:
-    """Outcome of `select_feature_fraction`.
-
-    Attributes
-    ----------
-    fraction : float
-    scores : dict
-        Stability of every fraction compared; empty if there was no choice.
-    replicates : list of Encoder
-        Replicates with that fraction, if they were fitted to all rows.
-    """
-
-    fraction: float
-    scores: dict[float, float] = field(default_factory=dict)
-    replicates: list[Encoder] = field(default_factory=list)
+from polyfold.clustering._tree import fit_tree, n_leading
 
 
 def n_coordinates(n_rows: int, n_clusters: int | None) -> int:
-    """Count the coordinates in which clusters are looked for: one per cluster, if their number is known."""
+    """Count the coordinates in which clusters are looked for, if their number is known or not."""
     if n_clusters is not None:
-        return max(2, min(n_clusters, n_rows))
+        return min(n_leading(n_clusters), max(2, n_rows))
     return max(2, min(TREE_COORDINATES, n_rows // ROWS_PER_CLUSTER))
 
 
@@ -120,41 +99,34 @@ def select_layer(scores: dict[int, float]) -> int:
 
 
 def select_feature_fraction(
-    X: Any,
-    *,
-    metric: str,
-    n_classes: int,
-    n_clusters: int | None,
-    decay: float,
-    sizes: list[int],
-    seeds: np.random.SeedSequence,
-    n_jobs: int,
-) -> FractionChoice:
-    """Select the fraction of the features that a clustering sees, by the stability of two replicates on a sample.
+    X: Any, *, metric: str, n_clusters: int | None, seeds: np.random.SeedSequence, n_jobs: int
+) -> tuple[float, dict[float, float]]:
+    """Select the fraction of the features that a clustering sees, by the stability of the first layer on a sample.
 
-    If the sample is all rows, the replicates of the selected fraction, with layers of `sizes`, are returned too.
+    Returns
+    -------
+    fraction : float
+    scores : dict
+        Stability of every fraction compared; empty if there was no choice.
     """
     n, d = X.shape
     # One feature alone cannot separate groups that differ in two.
     fractions = {n_selected(fraction, d): fraction for fraction in FEATURE_FRACTIONS if n_selected(fraction, d) > 1}
     rows = sample_rows(n, sample_size(n_clusters), child_stream(seeds, "pilot"))
     if len(fractions) < 2 or len(rows) < 2 * ROWS_PER_CLUSTER:
-        return FractionChoice(CODE_FRACTION if n_selected(CODE_FRACTION, d) > 1 else 1.0)
-    # A sample has a stream of its own; replicates of all rows are the ones that the fit continues with.
-    streams = seeds if len(rows) == n else child_stream(seeds, "pilot", 1)
+        return (CODE_FRACTION if n_selected(CODE_FRACTION, d) > 1 else 1.0), {}
     X = X if len(rows) == n else X[rows]
-    sizes = sizes if len(rows) == n else decaying_sizes(max(1, n_distinct(X) // 2), decay, n_classes)
-    first = make_first_layer(X, metric=metric, neighbors="exact", n_centers=sizes[0], reconstruction=0.0, seeds=streams)
-    replicates, scores = {}, {}
+    streams, size = child_stream(seeds, "pilot", 1), max(1, n_distinct(X) // 2)
+    first = make_first_layer(X, metric=metric, neighbors="exact", n_centers=size, seeds=streams)
+    options = {"n_clusterings": 2 * REPLICATE_CLUSTERINGS, "seeds": streams, "n_jobs": n_jobs}
+    scores = {}
     for fraction in track(sorted(fractions.values()), "fractions of features"):
-        options = {"n_clusterings": REPLICATE_CLUSTERINGS, "feature_fraction": fraction, "n_jobs": n_jobs}
-        pair = [fit_encoder(X, first, sizes, seeds=streams, replicate=number, **options) for number in (0, 1)]
-        codes = [np.vstack([encoder.codes[level] for encoder in pair]) for level in range(len(sizes))]
-        scores[fraction] = max(layer_stability(codes, sizes, n_clusters, seeds=seeds).values())
-        replicates[fraction] = pair
+        # Clusterings of the first layer are independent of each other, and so are two halves of them.
+        (codes,) = fit_encoder(X, first, [size], feature_fraction=fraction, **options).codes
+        curve = stability_curve(*code_replicates(codes, size, n_clusters, seeds=seeds))
+        scores[fraction] = mean_stability(curve, n_clusters)
     # Of equal ones the smallest: its clusterings differ most.
-    fraction = max(scores, key=lambda f: (scores[f], -f))
-    return FractionChoice(fraction, scores, replicates[fraction] if len(rows) == n else [])
+    return max(scores, key=lambda fraction: (scores[fraction], -fraction)), scores
 
 
 def sample_size(n_clusters: int | None) -> int:

@@ -1,8 +1,9 @@
 """A tree of nested clusters: many small ones, merged two by two until one is left.
 
-Coordinates come sorted, the most important first, and c clusters differ in the first c of them [Ng2002]. So the small
-clusters are found in all coordinates, and merges from √2 t to t clusters are decided in the first t. Two clusters merge
-if this raises the sum of squares within clusters least, which is Ward's method for clusters of any size.
+Coordinates come sorted, the most important first, and c clusters differ in the first c of them [Ng2002], or in a few
+more if one of the first is about something else. So the small clusters are found in all coordinates, and merges from
+√2 t to t clusters are decided in the first 1.1 t. Two clusters merge if this raises the sum of squares within clusters
+least, which is Ward's method for clusters of any size.
 """
 
 import warnings
@@ -14,7 +15,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from polyfold._linalg import distinct_rows, unit_rows
-from polyfold._policy import SMALL_CLUSTERS
+from polyfold._policy import COORDINATES_PER_CLUSTER, SMALL_CLUSTERS
 from polyfold._threads import njit
 from polyfold.bootstrap import sample_rows, stream_seed
 
@@ -71,6 +72,11 @@ class ClusterTree:
         return sizes
 
 
+def n_leading(n_clusters: int) -> int:
+    """Count the leading coordinates in which a number of clusters is looked for."""
+    return max(2, round(COORDINATES_PER_CLUSTER * n_clusters))
+
+
 def fit_tree(Z: NDArray, n_clusters: int | None, *, seeds: np.random.SeedSequence, n_init: int = 1) -> ClusterTree:
     """Build the tree of (n, p) coordinates; `n_clusters`, if given, is a number at which it will be cut.
 
@@ -115,7 +121,7 @@ def _merge_all(Z: NDArray, labels: NDArray, sizes: NDArray, n_clusters: int | No
     numbers, holder = np.arange(K), np.arange(K)
     for target in _targets(K, n_clusters):
         count = len(numbers)
-        U = unit_rows(Z[:, : max(2, target)])
+        U = unit_rows(Z[:, : n_leading(target)])
         group = holder[labels]
         weights = np.bincount(group, minlength=count).astype(np.float64)
         sums = np.stack([np.bincount(group, weights=column, minlength=count) for column in U.T], axis=1)

@@ -29,12 +29,12 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
     estimator : classifier, default=None
         Fitted to every module; None is a 5-nearest-neighbours classifier.
     voting : {"hard", "soft"}, default="hard"
-        Most frequent class, ties broken by the mean probability where there is one; or highest mean probability.
+        Most frequent class, ties broken by the mean probability if there is one; or highest mean probability.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows a progress bar for the whole fit on a terminal, and a line every ten seconds elsewhere.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
 
     @by_blocks
     def predict_proba(self, X: Rows) -> FloatArray:
-        """Return the share of votes (hard) or the mean probability (soft) of every class.
+        """Return the fraction of votes (hard) or the mean probability (soft) of every class.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
-"""A small network in the place of a large model: unsupervised model compression [Zhang2016, app. D]."""
+"""Replace a large model by a small network: unsupervised model compression [Zhang2016, app. D]."""
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,9 +28,6 @@ from polyfold._validation import check_real, check_rows, draw_seed, keeps_state_
 from polyfold.ensembles._student import DropoutNetwork
 from polyfold.exceptions import DegenerateDataWarning
 
-if TYPE_CHECKING:
-    pass
-
 
 def _compresses_clusters(self: "Compressed") -> bool:
     if is_clusterer(self.estimator):
@@ -45,36 +42,37 @@ def _compresses_coordinates(self: "Compressed") -> bool:
 
 
 class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""Teach a small network what a fitted transformer or clusterer does.
+    r"""Train a small network to reproduce a fitted transformer or clusterer.
 
     The student g minimises the squared error to the teacher's coordinates, or the cross-entropy to indicators of
     its clusters,
 
-    .. math:: \min_g \sum_i \ell(g(x_i), t(x_i)),
+    .. math:: \min_g \sum_i \ell(g(x_i), t(x_i)).
 
-    and answers in its place. It is small, fast, and needs neither the teacher nor its training data.
+    It is small and fast, and it needs neither the teacher nor its training data.
 
     Parameters
     ----------
     estimator : transformer or clusterer
-        The teacher. If it is fitted, it is used as it is; else a copy is fitted first.
+        The teacher. A fitted one is used as it is; otherwise a copy is fitted first.
     student : estimator, "mlp", "torch" or None, default=None
         Any scikit-learn regressor (or classifier, for clusterers). None and "mlp" mean scikit-learn's network with
-        two layers of 256 units; "torch" the paper's, two layers of 2048 units with dropout, sigmoid outputs for
-        clusters and linear ones for coordinates.
+        two layers of 256 units. "torch" means the network of the paper: two layers of 2048 units with dropout, with
+        sigmoid outputs for clusters and linear outputs for coordinates.
     holdout : float, default=0.1
-        Share of the rows that the student does not see, on which its fidelity is measured.
+        Fraction of the rows that are held out of the training and used to measure the fidelity.
     random_state : int, RandomState or None, default=None
-        Of the held-out rows and the default students.
+        Seed of the held-out rows and of the default students.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows a progress bar for the whole fit on a terminal, and a line every ten seconds elsewhere.
 
     Attributes
     ----------
     student_ : estimator
     fidelity_ : float
-        On the held-out rows: share of the teacher's variance, about its mean over all rows, that the student explains
-        (R²), or share of rows given the teacher's cluster. NaN, with a warning, if the teacher does not vary there.
+        On the held-out rows: fraction of the teacher's variance, about its mean over all rows, that the student
+        explains (R²), or fraction of rows with the teacher's cluster. NaN, with a warning, if the teacher's output
+        does not vary there.
     classes_ : ndarray
         The clusters, if the teacher is a clusterer.
     n_features_in_ : int
@@ -125,8 +123,8 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : ignored
         target : array-like, optional
-            What the teacher says about the rows of `X`, if it is known already (such as ``embedding_``); else it is
-            asked.
+            The teacher's output for the rows of `X`, if it is known already (such as ``embedding_``). By default it
+            is computed.
         """
         check_real("holdout", self.holdout, minimum=0, maximum=0.9)
         given, X = X, self._validate(X, reset=True)
@@ -140,25 +138,25 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         self._learn_scales(X, answers)
         seen, hidden = self._split(X.shape[0], rng)
         student = self._student(rng, len(seen))
-        with phase("student"), library_threads(1):  # a student's batches are too small to be shared among threads
+        with phase("student"), library_threads(1):  # the batches are too small for several threads
             self.student_ = student.fit(self._scaled(X[seen]), self._lesson(answers[seen], student))
         self.fidelity_ = self._fidelity(X[hidden], answers[hidden])
         return self
 
     def transform(self, X: Table) -> FloatArray:
-        """Coordinates of points as the student sees them, (n_samples, n_components)."""
+        """Return the student's coordinates of points, (n_samples, n_components)."""
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         return self._coordinates(X).astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
 
     @available_if(_compresses_clusters)
     def predict(self, X: Table) -> NDArray:
-        """Cluster of every point as the student sees it, (n_samples,)."""
+        """Return the student's cluster of every point, (n_samples,)."""
         check_is_fitted(self)
         return self._clusters(self._validate(X, reset=False))
 
     def _ask(self, X: Table, y: object) -> NDArray:
-        """Take the answers of the teacher, fitted here on a copy if it is not yet."""
+        """Return the output of the teacher; an unfitted teacher is fitted as a copy."""
         try:
             check_is_fitted(self.estimator)
         except NotFittedError:
@@ -190,14 +188,14 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         self._shift, self._scale = _input_scales(X)
 
     def _scaled(self, X: Matrix) -> Matrix:
-        # Bytes need no more than single precision; doubles keep theirs, or the order of the rows would show.
+        # Single precision is enough for bytes. Doubles stay: otherwise results would depend on the order of the rows.
         dtype = np.float64 if X.dtype == np.float64 else np.float32
         if sp.issparse(X):
             return sp.csr_matrix(X.multiply(1 / self._scale), dtype=dtype)
         return ((X - self._shift) / self._scale).astype(dtype, copy=False)
 
     def _split(self, n: int, rng: np.random.RandomState) -> tuple[NDArray, NDArray]:
-        """Rows the student sees and rows it is judged on; the same ones if nothing is held out."""
+        """Return the rows for training and the held-out rows; all rows for both if nothing is held out."""
         order = rng.permutation(n)
         count = int(self.holdout * n)
         return (order[count:], order[:count]) if count else (order, order)
@@ -209,7 +207,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
             return DropoutNetwork(output="sigmoid" if clusters else "linear", random_state=seed)
         if self.student is None or self.student == "mlp":
             network = MLPClassifier if clusters else MLPRegressor
-            # With few rows a part held out for stopping would say little.
+            # With few rows, a part held out for early stopping is too small.
             stop = n_rows >= 1000
             return network(hidden_layer_sizes=(256, 256), max_iter=500, early_stopping=stop, random_state=seed)
         if isinstance(self.student, str):
@@ -217,7 +215,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         return clone(self.student)
 
     def _lesson(self, answers: NDArray, student: BaseEstimator) -> NDArray:
-        """Turn the answers into the target of the student: labels, indicators or scaled coordinates."""
+        """Return the training target of the student: labels, indicators or scaled coordinates."""
         if not is_clusterer(self.estimator):
             scaled = (answers - self._target_mean) / self._target_scale
             return scaled.ravel() if self._n_outputs == 1 else scaled
@@ -243,7 +241,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         if spread > answers.size * _rounding(answers) ** 2:
             return float(1 - error / spread)
         warnings.warn(
-            "the teacher says the same about all held-out rows, so fidelity_ is NaN; hold out more rows.",
+            "The output of the teacher is the same for all held-out rows, so fidelity_ is NaN. Increase holdout.",
             DegenerateDataWarning,
             stacklevel=outside(),
         )
@@ -260,14 +258,14 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         return tags
 
 
-# Here, because scikit-learn wraps `transform` when the class is made, and would hide the condition.
+# After the class: scikit-learn wraps `transform` when the class is created, which would hide the condition.
 Compressed.transform = available_if(_compresses_coordinates)(Compressed.transform)  # type: ignore[method-assign]
 
 
 def _input_scales(X: Matrix) -> tuple[Any, Any]:
-    """Shift and scale of the features: none and 255 for bytes, else mean and standard deviation."""
+    """Return shift and scale of the features: 0 and 255 for bytes, otherwise mean and standard deviation."""
     if sp.issparse(X):
-        # Bytes would wrap around, and sums of single precision overflow before its squares do.
+        # Squares of bytes wrap around, and sums in single precision overflow.
         scale = np.sqrt(np.asarray(X.astype(np.float64).power(2).mean(axis=0)).ravel())
         return 0.0, np.where(scale > 0, scale, 1.0)
     if X.dtype == np.uint8:
@@ -277,5 +275,5 @@ def _input_scales(X: Matrix) -> tuple[Any, Any]:
 
 
 def _rounding(answers: NDArray) -> float:
-    """Deviations that equal answers may have from their mean."""
+    """Return the rounding of the mean of equal outputs."""
     return float(8 * np.finfo(np.float64).eps * np.abs(answers).max(initial=0.0))

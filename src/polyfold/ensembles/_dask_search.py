@@ -29,6 +29,8 @@ QUERY_BYTES, CANDIDATE_BYTES = 4_000_000, 16_000_000
 
 # For every group of modules: squared distances, rows, and squared distances in the ranking modules, (n, count) each.
 Candidates = list[tuple[NDArray, NDArray, NDArray]]
+# From the number of queries, their row numbers if they are training rows, and merged candidates to arrays.
+Finish = Callable[[int, NDArray | None, Candidates | None], tuple[NDArray, NDArray]]
 
 
 class SearchResult(NamedTuple):
@@ -62,14 +64,6 @@ class _Queries(NamedTuple):
     task: Any
     n: int
     exclude: NDArray | None
-
-
-class _Steps(NamedTuple):
-    """What is done with a block of queries in every partition, with the results, and with the merged result."""
-
-    search: Callable[[Partition, NDArray, NDArray | None], Any]
-    merge: Callable[[list[Any]], Any]
-    finish: Callable[[int, NDArray | None, Any], tuple[NDArray, ...]]
 
 
 class DaskSearch:
@@ -122,16 +116,14 @@ class DaskSearch:
     def probe(self, Q: NDArray, g: int, count: int, *, graph: bool) -> tuple[NDArray, NDArray]:
         """Return squared distances over all modules and indices of candidates, as `Tunable` describes."""
         plan = SearchPlan([tuple(range(g))], count, np.arange(self.shape[1]), graph)
-        steps = _Steps(partial(_candidates, plan, False), partial(_nearest_first, count), _only_group)
-        return self._answer(_Queries(_value(Q), len(Q), None), steps, None)[0]
+        return self._answer(_Queries(_value(Q), len(Q), None), plan, _only_group, add_probes=False)[0]
 
     def query(
         self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, exclude: NDArray | None = None
     ) -> tuple[NDArray, NDArray]:
         """Return mean squared distances and indices of neighbours, (n, k), for rows that fit one task."""
-        plan = make_plan(modules, k, expand, self.shape[1], self.budget)
-        steps = _neighbor_steps(plan, k, exclude is not None)
-        return self._answer(_Queries(_value(Q), len(Q), exclude), steps, None)[0]
+        plan = self._plan(modules, k, expand, exclude is not None)
+        return self._answer(_Queries(_value(Q), len(Q), exclude), plan, partial(_ranked, plan, k))[0]
 
     def query_blocks(
         self, blocks: Iterable[NDArray] | None, k: int, *, modules: Modules, expand: int | None, deadline: float | None
@@ -140,15 +132,23 @@ class DaskSearch:
 
         `blocks` are the modules of queries, or None for the training rows.
         """
-        plan = make_plan(modules, k, expand, self.shape[1], self.budget)
-        width = 24 * len(plan.groups) * plan.count
-        return self._answers(self._blocks(blocks, width), _neighbor_steps(plan, k, blocks is None), deadline)
+        plan, answers, searched, n = self._plan(modules, k, expand, blocks is None), [], 0, 0
+        end = None if deadline is None else time.monotonic() + deadline
+        for queries in self._blocks(blocks, 24 * len(plan.groups) * plan.count):
+            seconds = None if end is None else end - time.monotonic()
+            arrays, rows = self._answer(queries, plan, partial(_ranked, plan, k), seconds)
+            answers.append(arrays)
+            searched, n = searched + rows * queries.n, n + queries.n
+        if not searched:
+            raise TimeoutError(
+                f"No worker answered within {deadline:g} s. Increase `deadline`, or check that the workers are running."
+            )
+        squared, indices = (np.concatenate(each) for each in zip(*answers, strict=True))
+        return squared, indices, searched / (self.shape[0] * n)
 
-    def within_blocks(
-        self, blocks: Iterable[NDArray] | None, radius: float, deadline: float | None
-    ) -> tuple[NDArray, NDArray, NDArray, float]:
-        """Return counts, distances and indices of all rows within a radius, and the fraction of rows searched."""
-        return self._answers(self._blocks(blocks, 1), _Steps(partial(_within, radius), _joined, _by_query), deadline)
+    def _plan(self, modules: Modules, k: int, expand: int | None, is_training: bool) -> SearchPlan:
+        plan = make_plan(modules, k, expand, self.shape[1], self.budget)
+        return replace(plan, count=plan.count + 1) if is_training else plan  # a training row finds itself
 
     def _blocks(self, blocks: Iterable[NDArray] | None, width: int) -> Iterator[_Queries]:
         """Yield queries in blocks that fit one task, `width` bytes of results each."""
@@ -165,35 +165,23 @@ class DaskSearch:
                 Q = block[first : first + step].astype(self.dtype, copy=False)
                 yield _Queries(_value(Q), len(Q), None)
 
-    def _answers(self, blocks: Iterable[_Queries], steps: _Steps, deadline: float | None) -> tuple[Any, ...]:
-        """Return the joined arrays of all blocks, and the fraction of rows that were searched in time."""
-        end = None if deadline is None else time.monotonic() + deadline
-        answers, searched, n = [], 0, 0
-        for queries in blocks:
-            arrays, rows = self._answer(queries, steps, None if end is None else end - time.monotonic())
-            answers.append(arrays)
-            searched, n = searched + rows * queries.n, n + queries.n
-        if not searched:
-            raise TimeoutError(
-                f"No worker answered within {deadline:g} s. Increase `deadline`, or check that the workers are running."
-            )
-        return *_joined(answers), searched / (self.shape[0] * n)
-
-    def _answer(self, queries: _Queries, steps: _Steps, seconds: float | None) -> tuple[Any, int]:
-        """Return the results of the partitions that answer in time, and their number of rows."""
-        tasks = [_task(steps.search, each, queries.task, queries.exclude) for each in self._partitions]
-        finish = partial(steps.finish, queries.n, queries.exclude)
+    def _answer(
+        self, queries: _Queries, plan: SearchPlan, finish: Finish, seconds: float | None = None, add_probes: bool = True
+    ) -> tuple[tuple[NDArray, NDArray], int]:
+        """Return the finished candidates of the partitions that answer in time, and their number of rows."""
+        tasks = [_task(_candidates, plan, add_probes, each, queries.task) for each in self._partitions]
         with answering(self.client), self.client.as_current(), warnings.catch_warnings():
             # Queries pass through the scheduler, which does not lose them with a worker.
             warnings.filterwarnings("ignore", message="Sending large graph")
             if seconds is None:
                 while len(tasks) > 1:
-                    tasks = [_task(steps.merge, tasks[i : i + BRANCHES]) for i in range(0, len(tasks), BRANCHES)]
-                return self.client.compute(_task(finish, tasks[0])).result(), self.shape[0]
+                    groups = [tasks[i : i + BRANCHES] for i in range(0, len(tasks), BRANCHES)]
+                    tasks = [_task(_nearest_first, plan.count, group) for group in groups]
+                return self.client.compute(_task(finish, queries.n, queries.exclude, tasks[0])).result(), self.shape[0]
             arrived = self._arrived(self.client.compute(tasks), seconds)
         parts = [arrived[number] for number in sorted(arrived)]
         rows = int(np.diff(self._bounds)[sorted(arrived)].sum())
-        return finish(steps.merge(parts) if parts else None), rows
+        return finish(queries.n, queries.exclude, _nearest_first(plan.count, parts) if parts else None), rows
 
     def _arrived(self, futures: list[Any], seconds: float) -> dict[int, Any]:
         """Return the results that arrive within some seconds, by the number of the partition."""
@@ -252,9 +240,7 @@ def _take(partition: Partition, numbers: NDArray) -> NDArray:
     return partition.search.rows(numbers - partition.start)
 
 
-def _candidates(
-    plan: SearchPlan, add_probes: bool, partition: Partition, Q: NDArray, exclude: NDArray | None
-) -> Candidates:
+def _candidates(plan: SearchPlan, add_probes: bool, partition: Partition, Q: NDArray) -> Candidates:
     with using_threads(1):
         candidates = partition.search.candidates(Q, plan, add_probes=add_probes)
     return [(squared, rows + partition.start, totals) for squared, rows, totals in candidates]
@@ -271,14 +257,9 @@ def _first_columns(count: int, squared: NDArray, rows: NDArray, totals: NDArray)
     return squared, rows, totals
 
 
-def _neighbor_steps(plan: SearchPlan, k: int, is_training: bool) -> _Steps:
-    if is_training:  # a row may find itself
-        plan = replace(plan, count=plan.count + 1)
-    return _Steps(partial(_candidates, plan, True), partial(_nearest_first, plan.count), partial(_ranked, plan, k))
-
-
-def _only_group(n: int, exclude: NDArray | None, parts: Candidates) -> tuple[NDArray, NDArray]:
+def _only_group(n: int, exclude: NDArray | None, parts: Candidates | None) -> tuple[NDArray, NDArray]:
     """Return squared distances over the ranking modules, and rows."""
+    assert parts is not None  # without a deadline, all partitions answer
     ((_, rows, totals),) = parts
     return totals, rows
 
@@ -300,26 +281,3 @@ def _ranked(
     squared[:, : first.shape[1]] = np.take_along_axis(totals, first, axis=1) / len(plan.ranking)
     indices[:, : first.shape[1]] = np.take_along_axis(rows, first, axis=1)
     return squared, indices
-
-
-def _within(
-    radius: float, partition: Partition, Q: NDArray, exclude: NDArray | None
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Return numbers of queries, distances and rows of all pairs within a radius."""
-    start, search = partition
-    with using_threads(1):
-        counts, distances, rows = search.within(Q, radius, None if exclude is None else exclude - start)
-    return np.repeat(np.arange(len(Q)), counts), distances, rows + start
-
-
-def _joined(parts: list[tuple[NDArray, ...]]) -> tuple[NDArray, ...]:
-    return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
-
-
-def _by_query(n: int, exclude: NDArray | None, parts: tuple[NDArray, ...] | None) -> tuple[NDArray, NDArray, NDArray]:
-    """Return counts, distances and rows, one query after the other."""
-    if parts is None:
-        return np.zeros(n, dtype=int), np.empty(0), np.empty(0, dtype=int)
-    queries, distances, rows = parts
-    order = np.argsort(queries, kind="stable")  # partitions come in the order of their rows
-    return np.bincount(queries, minlength=n), distances[order], rows[order]

@@ -72,7 +72,7 @@ def select_diversity(
     cv : int, splitter or iterable, default=3
         As in scikit-learn; an integer means stratified folds where `y` is given.
     scoring : {"retrieval", "accuracy"} or callable, default=None
-        "retrieval": share of the 10 nearest neighbours in the original space that the modules find. "accuracy": of
+        "retrieval": fraction of the 10 nearest neighbours in the original space that the modules find. "accuracy": of
         the vote of 5-nearest-neighbours classifiers. A callable gets ``(model, X_train, X_test, y_train, y_test)``
         with a fitted model. None picks "accuracy" where `y` is given, else "retrieval".
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
 
 from polyfold._linalg import row_blocks
 from polyfold._validation import check_count
 from polyfold.ensembles._recall_tuning import SearchBudget, probe_rows, tune
-from polyfold.ensembles._rerank import paired, rerank, within
+from polyfold.ensembles._rerank import paired, rerank
 from polyfold.neighbors import Search, make_search
 
 # Public names of engines, and the search that scans modules.
@@ -143,8 +144,21 @@ class ModuleSearch:
         return squared / len(plan.ranking), indices
 
     def within(self, Q: NDArray, radius: float, exclude: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
-        """Return counts, distances and indices of all rows within a radius."""
-        return within(Q, self.modules, radius, exclude)
+        """Return counts (n,), distances and indices of all rows within a radius, one query after the other, by index.
+
+        scikit-learn finds them; distances are computed again from differences, as those of `query` are.
+        """
+        n, M, _ = self.shape
+        rows = self.modules.reshape(n, -1).astype(np.float64, copy=False)
+        # Squared distances from products are off by rounding of the squared norms.
+        reach = radius * M**0.5 * (1 + 1e-6) + 1e-7 * float(np.linalg.norm(rows, axis=1).max())
+        index = NearestNeighbors(radius=reach, algorithm="brute", n_jobs=1).fit(rows)
+        parts = [_within(Q[block], index, self.modules, radius, block.start) for block in row_blocks(len(Q), n)]
+        queries, distances, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
+        if exclude is not None:
+            keep = indices != exclude[queries]
+            queries, distances, indices = queries[keep], distances[keep], indices[keep]
+        return np.bincount(queries, minlength=len(Q)), distances, indices
 
     def _nearest(self, Q: NDArray, group: Group, count: int, graph: bool, add_probes: bool = True) -> NDArray:
         """Return the indices of the nearest rows in a group of modules: (n, count) or all rows."""
@@ -167,6 +181,20 @@ class ModuleSearch:
             if add_probes and graph.n_rows < len(self.modules):
                 graph.add(columns[self._order[self._n_first :]])
         return graph
+
+
+def _within(
+    Q: NDArray, index: NearestNeighbors, modules: NDArray, radius: float, start: int
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Return numbers of queries, from `start` on, distances and rows of all pairs within a radius."""
+    lists = index.radius_neighbors(Q.reshape(len(Q), -1), return_distance=False)
+    queries, rows = np.repeat(np.arange(len(Q)), [len(each) for each in lists]), np.concatenate(lists)
+    order = np.lexsort((rows, queries))
+    queries, rows = queries[order], rows[order]
+    n_modules = modules.shape[1]
+    distances = np.sqrt(paired(Q, modules, np.arange(n_modules), queries, rows) / n_modules)
+    near = distances <= radius
+    return queries[near] + start, distances[near], rows[near]
 
 
 def _columns(modules: NDArray, group: Group) -> NDArray:

@@ -1,6 +1,5 @@
 """Nearest neighbours by the mean squared distance over modules."""
 
-from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -199,8 +198,9 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         expand = None if expand is None else check_count("expand", expand)
         if not isinstance(self._search, DaskSearch):
             return SearchResult(*self._nearest(X, k, modules, expand), 1.0)
+        blocks = None if X is None else modules_of(self.representation_, self._validate(X))
         options = {"modules": modules, "expand": expand, "deadline": self._deadline()}
-        squared, indices, coverage = self._search.query_blocks(self._query_blocks(X), k, **options)
+        squared, indices, coverage = self._search.query_blocks(blocks, k, **options)
         return SearchResult(np.sqrt(squared), indices, coverage)
 
     @by_blocks
@@ -326,14 +326,13 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _within(self, X: Any, radius: float | None) -> tuple[NDArray, NDArray, NDArray]:
         check_is_fitted(self)
         radius = check_real("radius", radius, minimum=0, hint="it has the scale of the distances of kneighbors")
-        if not isinstance(self._search, DaskSearch):
-            queries, exclude = self._queries(X)
-            return self._search.within(queries, radius, exclude)
-        counts, distances, indices, coverage = self._search.within_blocks(
-            self._query_blocks(X), radius, self._deadline()
-        )
-        warn_of_missing_rows(coverage)
-        return counts, distances, indices
+        if isinstance(self._search, DaskSearch):
+            raise TypeError(
+                "radius_neighbors needs an index in memory, but the rows of this one are on a cluster. Use kneighbors, "
+                "or fit the index to rows in memory."
+            )
+        queries, exclude = self._queries(X)
+        return self._search.within(queries, radius, exclude)
 
     def _queries(self, X: Any) -> tuple[NDArray, NDArray | None]:
         """Return the modules of the rows, and their row numbers if they are the training rows."""
@@ -342,10 +341,6 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if X is None:
             return modules, np.arange(len(modules))
         return by_point(self.representation_, self._validate(X)).astype(modules.dtype, copy=False), None
-
-    def _query_blocks(self, X: Any) -> Iterator[NDArray] | None:
-        """Return the modules of rows block by block, for an index on a cluster; None means the training rows."""
-        return None if X is None else modules_of(self.representation_, self._validate(X))
 
     def _validate(self, X: Any, reset: bool = False) -> Any:
         """Return validated rows, or the source of a stream."""

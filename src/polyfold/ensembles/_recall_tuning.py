@@ -197,7 +197,7 @@ def _graph_budget(search: Tunable, g: int, count: int, selecting: Probes, new: P
     (n, M, _), k = search.shape, new.k
     hits, selecting_hits = (half.hits(search.probe(half.modules, g, count, graph=True)[0]) for half in (new, selecting))
     new_recall, new_error = estimate(hits, k, selecting_hits)
-    # Rows that were added last are as hard to find as new ones, so other rows stand for the training rows.
+    # Rows that were added last are as hard to find as new ones, so other rows represent the training rows.
     others = np.delete(np.arange(n), search.probes)
     known = _with_limits(search, np.sort(np.random.default_rng(1).choice(others, len(new.rows), replace=False)), k)
     search.budget = SearchBudget(g, count, k, True, 1.0, 0.0)

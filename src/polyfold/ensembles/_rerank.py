@@ -1,9 +1,9 @@
-"""Compiled distances over modules, without copying rows: re-ranked candidates, pairs, all rows within a radius."""
+"""Compiled distances over modules, without copying rows: re-ranked candidates, and pairs."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._threads import in_blocks, njit, threaded
+from polyfold._threads import in_blocks, njit
 from polyfold._validation import check_indices
 
 _FAST = {"reassoc", "contract", "nsz"}
@@ -55,23 +55,6 @@ def paired(Q: NDArray, Z: NDArray, modules: NDArray, queries: NDArray, rows: NDA
     out = np.empty(len(rows))
     in_blocks(lambda part: _pair_up(Q, Z, modules, queries[part], rows[part], out[part]), len(rows), 64 * _BLOCK)
     return out
-
-
-def within(Q: NDArray, Z: NDArray, radius: float, exclude: NDArray | None = None) -> tuple[NDArray, NDArray, NDArray]:
-    """Find all rows whose root mean squared distance over the modules is at most `radius`.
-
-    Returns
-    -------
-    counts : ndarray of shape (n,)
-        Number of rows found for every query.
-    distances, indices : ndarray of shape (sum of counts,)
-        One query after the other, sorted by index.
-    """
-    Q, Z, exclude = _contiguous(Q, Z, exclude)
-    blocks = (slice(start, start + _BLOCK) for start in range(0, len(Q), _BLOCK))
-    results = threaded(lambda part: _all_within(Q[part], Z, radius, exclude[part]), blocks)
-    counts, distances, indices = (np.concatenate(parts) for parts in zip(*results, strict=True))
-    return counts, distances, indices
 
 
 def _contiguous(Q: NDArray, Z: NDArray, exclude: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
@@ -128,31 +111,3 @@ def _keep_nearest(Q, Z, modules, candidates, exclude, distances, indices):  # pr
             for p in range(size - 1, rank, -1):
                 distances[i, p], indices[i, p] = distances[i, p - 1], indices[i, p - 1]
             distances[i, rank], indices[i, rank] = total, row
-
-
-@njit(nogil=True, fastmath=_FAST)
-def _all_within(Q, Z, radius, exclude):  # pragma: no cover - compiled
-    """Collect counts, distances and indices of the rows within the radius of every query."""
-    counts = np.zeros(len(Q), dtype=np.int64)
-    distances, indices = np.empty(1024), np.empty(1024, dtype=np.int64)
-    M, size = Q.shape[1], 0
-    limit = M * radius * radius * (1 + 1e-9)  # checked again below, after the root
-    for i in range(len(Q)):
-        for row in range(len(Z)):
-            if row == exclude[i]:
-                continue
-            total = 0.0
-            for m in range(M):
-                total += _squared(Q[i, m], Z[row, m])
-                if total > limit:
-                    break
-            distance = np.sqrt(total / M)
-            if distance > radius:
-                continue
-            if size == len(indices):
-                distances = np.concatenate((distances, np.empty(size)))
-                indices = np.concatenate((indices, np.empty(size, dtype=np.int64)))
-            distances[size], indices[size] = distance, row
-            size += 1
-            counts[i] += 1
-    return counts, distances[:size], indices[:size]

@@ -16,7 +16,7 @@ from polyfold.training import MLP, Training
 if TYPE_CHECKING:
     import torch
 
-# Rows per block when only an output is wanted.
+# Rows per block of a prediction.
 BLOCK = 4096
 
 
@@ -28,9 +28,9 @@ class DropoutNetwork(RegressorMixin, BaseEstimator):
     hidden : tuple of int, default=(2048, 2048)
         Units of the hidden layers.
     dropout : float, default=0.2
-        Share of hidden units switched off in a training step.
+        Fraction of the hidden units that are switched off in a training step.
     output : {"linear", "sigmoid"}, default="linear"
-        Linear outputs are trained by squared error; sigmoid ones, for targets between 0 and 1, by cross-entropy.
+        Linear outputs are trained by squared error, sigmoid outputs (targets between 0 and 1) by cross-entropy.
     max_iter : int, default=50
         Epochs.
     batch_size : int, default=128
@@ -99,7 +99,7 @@ class DropoutNetwork(RegressorMixin, BaseEstimator):
 
 
 class _SparseRows:
-    """Rows of a sparse matrix, dense in the batches that a training asks for."""
+    """Rows of a sparse matrix that become dense batch by batch."""
 
     def __init__(self, X: Matrix):
         self.X = sp.csr_array(X)

@@ -46,7 +46,7 @@ class ModularAutoencoderNetwork(ModuleMixin, ClassNamePrefixFeaturesOutMixin, Tr
     diversity, training, device, checkpoint, random_state : optional
         As in :class:`ModularRegressor`.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows a progress bar for the whole fit on a terminal, and a line every ten seconds elsewhere.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from polyfold.modular import bagged_autoencoders
 
 
 class BaggingAutoencoder(LinearAutoencoder):
-    """Fit every module to a bootstrap sample of its own: linear autoencoders made diverse by chance.
+    """Fit every module to a separate bootstrap sample: linear autoencoders that differ by chance.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class BaggingAutoencoder(LinearAutoencoder):
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows a progress bar for the whole fit on a terminal, and a line every ten seconds elsewhere.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ class PartitionKernelPCA(_Baseline):
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows a progress bar for the whole fit on a terminal, and a line every ten seconds elsewhere.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class BootstrapKernelPCA(_Baseline):
 class MonolithicKernelPCA(_Baseline):
     """Keep the top kernel principal components in one piece.
 
-    Parameters and attributes are those of :class:`PartitionKernelPCA`, but for `n_components`, which comes first
+    Parameters and attributes are those of :class:`PartitionKernelPCA`, except `n_components`, which comes first
     (default 300), and `n_modules` (default 1): the piece has ``n_modules * n_components`` dimensions, so that the
     settings of a modular representation carry over.
     """

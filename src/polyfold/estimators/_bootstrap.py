@@ -16,7 +16,7 @@ from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import n_threads, using_threads
 from polyfold._validation import (
     check_count,
-    check_real,
+    check_not_tiny,
     check_rows,
     draw_seed,
     keeps_state_on_failure,
@@ -25,8 +25,6 @@ from polyfold._validation import (
 from polyfold.bootstrap import (
     Encoder,
     Output,
-    ReplicateCheckpoints,
-    check_not_tiny,
     check_settings,
     child_stream,
     fit_encoder,
@@ -34,11 +32,11 @@ from polyfold.bootstrap import (
     fit_replicates,
     is_auto,
     layer_sizes,
-    level_of,
     make_first_layer,
+    replicate_checkpoints,
     stream_seed,
 )
-from polyfold.clustering import FractionChoice, select_feature_fraction
+from polyfold.clustering import select_feature_fraction
 from polyfold.estimators._bootstrap_rows import (
     KINDS,
     RowReader,
@@ -102,8 +100,6 @@ class MultilayerBootstrapNetwork(
         another count of candidates. A square sparse matrix, or an object such as
         :class:`~sklearn.neighbors.KNeighborsTransformer`, supplies the neighbours. "auto" is exact up to
         5·10⁷ pairs of a point and a centre.
-    reconstruction : float, default=0.0
-        Fraction of its features that every centre takes from another one, which makes clusterings more diverse.
     max_samples : int or None, default=131072
         Rows that the network learns from. If there are more, it learns from a random sample (`sample_indices_`) and
         transforms the others as new points, block by block. None takes all rows, and so does a precomputed graph.
@@ -113,7 +109,7 @@ class MultilayerBootstrapNetwork(
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows a progress bar for the whole fit on a terminal, and a line every ten seconds elsewhere.
 
     Attributes
     ----------
@@ -174,7 +170,6 @@ class MultilayerBootstrapNetwork(
         feature_fraction: Any = "auto",
         metric: str = "auto",
         neighbors: Any = "auto",
-        reconstruction: float = 0.0,
         max_samples: int | None = 131072,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -188,7 +183,6 @@ class MultilayerBootstrapNetwork(
         self.feature_fraction = feature_fraction
         self.metric = metric
         self.neighbors = neighbors
-        self.reconstruction = reconstruction
         self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -205,8 +199,8 @@ class MultilayerBootstrapNetwork(
             :func:`polyfold.sources.as_source`: files, blocks, Dask.
         y : ignored
         checkpoint : path, optional
-            Folder to which every finished layer is written, and parts of a layer that takes long. If it holds layers
-            of the same fit, they are read instead of computed, and the result is the same as without the interruption.
+            Folder to which every finished layer is written. If it holds layers of the same fit, they are read instead
+            of computed, and the result is the same as without the interruption.
         """
         with using_threads(self.n_jobs):
             self._learn(X, n_clusters=self.n_classes, checkpoint=checkpoint, transform_rest=True)
@@ -280,7 +274,7 @@ class MultilayerBootstrapNetwork(
         checkpoint: str | os.PathLike[str] | None = None,
         transform_rest: bool = False,
     ) -> Subsample | None:
-        """Fit to all rows, or to a sample, which is returned; transform the rest of the rows if asked for.
+        """Fit to all rows, or to a sample, which is returned; transform the rest of the rows if `transform_rest`.
 
         `n_clusters` is the number at which clusters are compared, if parameters are selected.
         """
@@ -292,7 +286,7 @@ class MultilayerBootstrapNetwork(
         sizes = layer_sizes(self, rows)
         stored = lambda replicate: None  # noqa: E731
         if checkpoint is not None:
-            stored = ReplicateCheckpoints(checkpoint, settings(self, rows, sizes), seed)
+            stored = replicate_checkpoints(checkpoint, settings(self, rows, sizes), seed)
         if self.metric_ == "euclidean":
             advise_scaling(self, rows)
         with phase("network"):
@@ -308,32 +302,28 @@ class MultilayerBootstrapNetwork(
     def _fit_encoder(
         self, X: Any, sizes: list[int], n_clusters: int | None, seeds: np.random.SeedSequence, stored: Any
     ) -> Encoder:
-        jobs, shared = n_threads(), {"reconstruction": self.reconstruction, "seeds": seeds}
-        first = make_first_layer(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], **shared)
-        choice = self._select_fraction(X, sizes, n_clusters, seeds, jobs)
-        self.feature_fraction_, self.feature_fraction_scores_ = choice.fraction, choice.scores
-        rows = first.prepare(X, n_jobs=jobs, checkpoint=stored(None))
-        options = {"feature_fraction": choice.fraction, "n_jobs": jobs} | shared
+        jobs = n_threads()
+        first = make_first_layer(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], seeds=seeds)
+        fraction, self.feature_fraction_scores_ = self._select_fraction(X, n_clusters, seeds, jobs)
+        self.feature_fraction_ = fraction
+        rows = first.prepare(X, n_jobs=jobs)
+        options = {"feature_fraction": fraction, "seeds": seeds, "n_jobs": jobs}
         if not is_auto(self.feature_fraction):
-            options["code_fraction"] = choice.fraction
+            options["code_fraction"] = fraction
         if is_auto(self.n_clusterings):
-            is_same = rows is X and not self.reconstruction
-            known = choice.replicates if is_same else ()
-            encoder, self.reliability_ = fit_replicates(rows, first, sizes, known=known, checkpoint=stored, **options)
+            encoder, self.reliability_ = fit_replicates(rows, first, sizes, checkpoint=stored, **options)
             return encoder
         self.reliability_ = np.nan
         return fit_encoder(rows, first, sizes, n_clusterings=self.n_clusterings, checkpoint=stored(None), **options)
 
     def _select_fraction(
-        self, X: Any, sizes: list[int], n_clusters: int | None, seeds: np.random.SeedSequence, jobs: int
-    ) -> FractionChoice:
+        self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence, jobs: int
+    ) -> tuple[float, dict[float, float]]:
         if not is_auto(self.feature_fraction):
-            return FractionChoice(float(self.feature_fraction))
+            return float(self.feature_fraction), {}
         if self.metric_ == "precomputed":
-            return FractionChoice(1.0)
-        options = {"metric": self.metric_, "n_classes": self.n_classes, "decay": self.decay, "sizes": sizes}
-        options["n_clusters"] = n_clusters
-        return select_feature_fraction(X, seeds=seeds, n_jobs=jobs, **options)
+            return 1.0, {}
+        return select_feature_fraction(X, metric=self.metric_, n_clusters=n_clusters, seeds=seeds, n_jobs=jobs)
 
     def _finish(self, seed: int, dtype: Any) -> Self:
         encoder, jobs = self.encoder_, n_threads(self.n_jobs)
@@ -357,9 +347,6 @@ class MultilayerBootstrapNetwork(
         with using_threads(self.n_jobs):
             return self.encoder_.encode(rows, level, n_jobs=n_threads(self.n_jobs))
 
-    def _level(self, layer: int) -> int:
-        return level_of(layer, len(self.layer_sizes_))
-
     def _validate(self, X: Any, *, reset: bool) -> Any:
         """Check rows; neighbour lists replace a precomputed graph."""
         return self._adapt(check_rows(self, X, reset=reset, minimum=2 if reset else 1, **KINDS), reset=reset)
@@ -378,7 +365,6 @@ class MultilayerBootstrapNetwork(
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)
         check_settings(self, METRICS, auto=True)
-        check_real("reconstruction", self.reconstruction, minimum=0, maximum=1)
         if self.max_samples is not None:
             check_count("max_samples", self.max_samples, minimum=2, hint="or pass None to learn from all rows")
         n_threads(self.n_jobs)
@@ -402,16 +388,8 @@ def _read_output(output: Output, codes: NDArray) -> tuple[NDArray]:
 
 
 def clone_network(given: Any, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
-    """Copy the network that a user gave to an estimator; without a seed of its own it gets one."""
+    """Copy the network that was passed to an estimator, and set its seed if it has none."""
     if not isinstance(given, MultilayerBootstrapNetwork):
         raise TypeError(f"network must be a MultilayerBootstrapNetwork or None, got {given!r}.")
     network = clone(given)
     return network if network.random_state is not None else network.set_params(random_state=draw_seed(rng))
-
-
-def take_feature_names(estimator: Any, network: Any) -> None:
-    """Copy the names and the number of the columns from a fitted network."""
-    estimator.n_features_in_ = network.n_features_in_
-    vars(estimator).pop("feature_names_in_", None)
-    if hasattr(network, "feature_names_in_"):
-        estimator.feature_names_in_ = np.asarray(network.feature_names_in_)

@@ -25,8 +25,8 @@ from polyfold.clustering import (
     n_coordinates,
     select_layer,
 )
-from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network, take_feature_names
-from polyfold.estimators._bootstrap_rows import RowReader
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network
+from polyfold.estimators._bootstrap_rows import RowReader, take_feature_names
 from polyfold.estimators._tree_clustering import TreeClusterer
 
 

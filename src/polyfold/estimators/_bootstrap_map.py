@@ -14,8 +14,9 @@ from polyfold._policy import CODE_FRACTION, N_NEIGHBORS, REPLICATE_CLUSTERINGS
 from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import using_threads
 from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
-from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, take_feature_names
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
 from polyfold.estimators._bootstrap_neighbors import new_network
+from polyfold.estimators._bootstrap_rows import take_feature_names
 from polyfold.estimators._layouts import (
     LAYOUTS,
     count_neighbors,

@@ -11,7 +11,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from polyfold._progress import LongFit, shows_progress
 from polyfold._threads import n_threads
 from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
-from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network, take_feature_names
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network
+from polyfold.estimators._bootstrap_rows import take_feature_names
 from polyfold.estimators._code_neighbors import MODES, neighbor_graph
 from polyfold.sources import in_memory
 

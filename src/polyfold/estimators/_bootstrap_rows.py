@@ -88,7 +88,7 @@ def seed_of(network: Any, checkpoint: Any) -> int:
 
 def settings(network: Any, rows: Any, sizes: list[int]) -> dict[str, Any]:
     """Collect what a stored layer depends on."""
-    names = ("n_clusterings", "feature_fraction", "metric", "neighbors", "reconstruction")
+    names = ("n_clusterings", "feature_fraction", "metric", "neighbors")
     return {"data": rows, "sizes": sizes} | {name: getattr(network, name) for name in names}
 
 
@@ -134,3 +134,11 @@ def advise_scaling(network: Any, X: Any) -> None:
 def output_dtype(rows: Any, given: Any) -> type[np.floating]:
     """Single precision for single-precision rows or distances, else double."""
     return np.float32 if np.float32 in (rows.dtype, getattr(given, "dtype", None)) else np.float64
+
+
+def take_feature_names(estimator: Any, network: Any) -> None:
+    """Copy the names and the number of the columns from a fitted network."""
+    estimator.n_features_in_ = network.n_features_in_
+    vars(estimator).pop("feature_names_in_", None)
+    if hasattr(network, "feature_names_in_"):
+        estimator.feature_names_in_ = np.asarray(network.feature_names_in_)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyfold._policy import N_NEIGHBORS
 from polyfold._threads import n_threads, using_threads
 from polyfold._validation import check_choice, check_count
-from polyfold.bootstrap import nearest_by_codes
+from polyfold.bootstrap import level_of, nearest_by_codes
 from polyfold.sources import by_blocks
 
 MODES = ("connectivity", "distance")
@@ -122,6 +122,9 @@ class CodeNeighborsMixin:
             check_choice("layer", layer, ("auto",), hint="or pass the number of a layer")
             return list(range(len(self.layer_sizes_)))
         return [self._level(layer)]
+
+    def _level(self, layer: int) -> int:
+        return level_of(layer, len(self.layer_sizes_))
 
     def _check_neighbors(self, n_neighbors: int | None, most: int) -> int:
         if n_neighbors is None:

@@ -16,8 +16,8 @@ from polyfold._typing import RandomState, Rows
 from polyfold._validation import check_rows, draw_seed, keeps_state_on_failure
 from polyfold.bootstrap import child_stream, sample_rows, stream_seed
 from polyfold.clustering import n_coordinates
-from polyfold.estimators._bootstrap import take_feature_names
 from polyfold.estimators._bootstrap_clustering import BootstrapClustering
+from polyfold.estimators._bootstrap_rows import take_feature_names
 from polyfold.estimators._embedding import KernelEmbedding
 from polyfold.estimators._tree_clustering import TreeClusterer
 from polyfold.exceptions import GraphWarning

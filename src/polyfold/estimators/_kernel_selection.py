@@ -1,4 +1,4 @@
-"""Kernel, bandwidths and number of coordinates of a non-redundant embedding, selected on a sample of the rows."""
+"""The rows and the kernel of a fit: landmarks of very many rows; kernel, bandwidths and number of coordinates."""
 
 import warnings
 from collections.abc import Callable
@@ -6,10 +6,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
 
 from polyfold._policy import BANDWIDTHS
-from polyfold._typing import Matrix
-from polyfold._validation import outside
+from polyfold._typing import Matrix, Rows
+from polyfold._validation import outside, own_rows
 from polyfold.kernels import (
     GraphKernel,
     Isomap,
@@ -25,12 +27,24 @@ from polyfold.kernels import (
     takes_precomputed,
 )
 from polyfold.neighbors import is_graph
-from polyfold.nonredundant import Selected, Settings, Step, given_sequence, sample_rows, select_kernel, select_sequence
+from polyfold.nonredundant import (
+    Selected,
+    Settings,
+    Step,
+    criterion,
+    given_sequence,
+    sample_rows,
+    select_kernel,
+    select_sequence,
+)
+from polyfold.sources import all_or_some, in_memory, is_stream
 from polyfold.spectra import make_solver, spectrum_of
 
 AnyKernel = Kernel | GraphKernel
 # Landmarks and directions of a pointwise kernel that the sequence may combine.
 _RANK = 500
+# The error due to landmarks is estimated with a quarter of them, on this many of the others.
+_SHARE, _QUERIES = 4, 1000
 
 
 @dataclass(frozen=True)
@@ -42,6 +56,7 @@ class KernelChoice:
     operator: Operator
     found: Selected
     is_sample: bool
+    mixes: bool
     kernel_scores: dict[str, float] = field(default_factory=dict)
 
     def fitted_to(self, rows: Matrix, settings: Settings, eigen_solver: str) -> tuple[Operator, list[Step]]:
@@ -50,7 +65,8 @@ class KernelChoice:
             return self.operator, self.found.steps
         operator = kernel_operator(self.kernel, rows, settings.seed)
         alphas = [step.alpha for step in self.found.steps]
-        return operator, given_sequence(operator, make_solver(operator, eigen_solver), alphas, settings)
+        mixing = criterion(operator, rows, settings.seed) if self.mixes else None
+        return operator, given_sequence(operator, make_solver(operator, eigen_solver), alphas, settings, mixing)
 
 
 @dataclass(frozen=True)
@@ -67,7 +83,7 @@ class KernelCandidates:
         """Select whatever is not given, on a sample if there are many rows and something is to be selected."""
         is_open = count is None or alpha is None or bool(self.others)
         numbers = sample_rows(rows.shape[0], settings.seed)
-        is_sample = is_open and len(numbers) < rows.shape[0] and _can_be_sampled(self.first)
+        is_sample = is_open and len(numbers) < rows.shape[0] and not _is_given(self.first)
         some = rows[numbers] if is_sample else rows
         bandwidths = BANDWIDTHS if alpha is None else (alpha,)
 
@@ -77,7 +93,7 @@ class KernelCandidates:
             found = select_sequence(
                 operator, solver, some, count, bandwidths, settings, by_distances=_holds_distances(kernel, some)
             )
-            return KernelChoice(name, kernel, operator, found, is_sample)
+            return KernelChoice(name, kernel, operator, found, is_sample, alpha is None)
 
         if not self.others:
             return choice(self.name, self.first)
@@ -150,9 +166,48 @@ def kernel_operator(kernel: AnyKernel, X: Matrix, seed: int) -> Operator:
     return feature_operator(spectrum.coordinates(X).astype(np.float64), spectrum.coordinates)
 
 
-def _can_be_sampled(kernel: AnyKernel) -> bool:
-    """Whether a part of the rows can be fitted: a precomputed graph or matrix belongs to all of them."""
-    return not (kernel.takes_precomputed or is_graph(getattr(kernel, "neighbors", None)))
+def rows_to_fit(
+    X: Rows, kernel: AnyKernel, validate: Callable[[Rows], Matrix], seed: int
+) -> tuple[Matrix, NDArray | None]:
+    """Return checked rows that nobody else changes: those of `X`, or landmarks and their numbers.
+
+    Landmarks stand for very many rows where the kernel `takes_few`, for streams beyond the memory budget, and for very
+    many rows of a cluster.
+    """
+    few = getattr(kernel, "takes_few", False)
+    if not is_stream(X):
+        rows = validate(X)
+        chosen, numbers = all_or_some(rows, few=True, seed=seed) if few and not _is_given(kernel) else (rows, None)
+        return own_rows(chosen, X) if numbers is None else chosen, numbers
+    given, numbers = (in_memory(X), None) if _is_given(kernel) else all_or_some(X, few=few, seed=seed)
+    return own_rows(validate(given), given), numbers
+
+
+def _is_given(kernel: AnyKernel) -> bool:
+    """Whether the user gave the neighbours or the kernel values of all rows, which have no others."""
+    return kernel.takes_precomputed or is_graph(getattr(kernel, "neighbors", None))
+
+
+def landmark_error(model: BaseEstimator, landmarks: Matrix, seed: int, **changes: object) -> NDArray:
+    """Estimate the error of every column due to landmarks, relative to its spread.
+
+    The model, with `changes` of its parameters, is fitted again to every quarter of its landmarks, and both transform
+    at most 1,000 of the other landmarks. The error of a quarter is the residual of a linear regression on its
+    coordinates. The largest of the four is an upper bound if errors decrease with the number of landmarks.
+    """
+    numbers, errors = np.arange(landmarks.shape[0]), []
+    for quarter in range(_SHARE):
+        few = clone(model).set_params(random_state=seed, verbose=0, **changes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the model itself has already warned
+            few.fit(landmarks[quarter::_SHARE])
+        others = numbers[numbers % _SHARE != quarter]
+        queries = landmarks[others[:: -(-len(others) // _QUERIES)]]
+        Z, A = (np.asarray(each.transform(queries), dtype=np.float64) for each in (model, few))
+        Z, A = Z - Z.mean(axis=0), A - A.mean(axis=0)
+        left = Z - A @ np.linalg.lstsq(A, Z, rcond=None)[0]
+        errors.append(np.linalg.norm(left, axis=0) / np.maximum(np.linalg.norm(Z, axis=0), np.finfo(np.float64).tiny))
+    return np.max(errors, axis=0)
 
 
 def _holds_distances(kernel: AnyKernel, X: Matrix) -> bool:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from sklearn.utils import check_random_state
 
 from polyfold._policy import N_NEIGHBORS
 from polyfold._validation import import_extra
@@ -60,31 +59,21 @@ def tsne_layout(distances: NDArray, indices: NDArray, start: NDArray, *, seed: i
 
 def umap_layout(distances: NDArray, indices: NDArray, start: NDArray, *, seed: int) -> NDArray:
     """Layout of a graph with umap-learn's defaults, from given coordinates: (n, n_components)."""
-    umap = require_layout("umap")
-    defaults = umap.UMAP()
-    a, b = umap.umap_.find_ab_params(defaults.spread, defaults.min_dist)
+    own = np.arange(len(indices))[:, None]
+    # umap-learn lists every point as its own first neighbour.
+    graph = np.hstack([own, indices]).astype(np.int32), np.hstack([0.0 * own, distances]).astype(np.float32)
+    model = require_layout("umap").UMAP(
+        graph[0].shape[1],
+        start.shape[1],
+        precomputed_knn=graph,
+        force_approximation_algorithm=True,  # otherwise umap-learn searches small data again
+        init=(10 * start / np.abs(start).max()).astype(np.float32),  # as wide as umap-learn's own
+        random_state=seed,
+        n_jobs=1,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        Z, _ = umap.umap_.simplicial_set_embedding(
-            np.asarray(start, dtype=np.float32),
-            _fuzzy_set(umap.umap_, distances, indices, seed).tocoo(),
-            start.shape[1],
-            initial_alpha=defaults.learning_rate,
-            a=a,
-            b=b,
-            gamma=defaults.repulsion_strength,
-            negative_sample_rate=defaults.negative_sample_rate,
-            n_epochs=None,
-            # As wide as the coordinates that umap-learn starts from itself.
-            init=(10 * start / np.abs(start).max()).astype(np.float32),
-            random_state=check_random_state(seed),
-            metric="euclidean",
-            metric_kwds={},
-            densmap=False,
-            densmap_kwds={},
-            output_dens=False,
-        )
-    return np.asarray(Z, dtype=np.float64)
+        return model.fit_transform(own.astype(np.float32)).astype(np.float64)
 
 
 def interpolate(distances: NDArray, indices: NDArray, Z: NDArray) -> NDArray:
@@ -97,18 +86,3 @@ def interpolate(distances: NDArray, indices: NDArray, Z: NDArray) -> NDArray:
     weights = np.exp(-(distances - nearest) / np.where(reach > 0, reach, 1.0))
     weights /= weights.sum(axis=1, keepdims=True)
     return np.where(nearest == 0, Z[indices[:, 0]], np.einsum("ij,ijp->ip", weights, Z[indices]))
-
-
-def _fuzzy_set(umap: Any, distances: NDArray, indices: NDArray, seed: int) -> Any:
-    own = np.arange(len(indices))[:, None]
-    # umap-learn lists every point as its own first neighbour.
-    indices = np.hstack([own, indices]).astype(np.int32)
-    distances = np.hstack([0.0 * own, distances]).astype(np.float32)
-    return umap.fuzzy_simplicial_set(
-        np.zeros((len(own), 1), dtype=np.float32),
-        indices.shape[1],
-        check_random_state(seed),
-        "euclidean",
-        knn_indices=indices,
-        knn_dists=distances,
-    )[0]

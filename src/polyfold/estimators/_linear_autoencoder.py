@@ -23,7 +23,7 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
     """Base of the linear autoencoders; subclasses add `_fit_rows`."""
 
     n_jobs: int | None
-    _sums_blocks = False  # whether a fit needs no more than sums over blocks of rows
+    _sums_blocks = False  # whether a fit needs only sums over blocks of rows
 
     @keeps_state_on_failure
     @shows_progress

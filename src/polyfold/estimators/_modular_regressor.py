@@ -47,7 +47,7 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
     random_state : int, RandomState or None, default=None
         Seed of weights, split, shuffling and dropout.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows a progress bar for the whole fit on a terminal, and a line every ten seconds elsewhere.
 
     Attributes
     ----------

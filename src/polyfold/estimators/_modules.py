@@ -127,7 +127,7 @@ class RemixMixin:
         return [self.remix(diversity=diversity) for diversity in grid]
 
     def _solve_like(self, source: Self) -> Self:
-        """Fit the modules to what `source` knows of its data."""
+        """Fit the modules to the spectrum of another fitted estimator."""
         raise NotImplementedError
 
     def _check_enough_directions(self, source: Self) -> None:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
 from polyfold._progress import LongFit, phase, shows_progress
+from polyfold._regression import novelty
 from polyfold._threads import in_blocks, using_threads
 from polyfold._typing import FloatArray, Matrix, RandomState, Rows
 from polyfold._validation import (
@@ -22,11 +23,10 @@ from polyfold._validation import (
     draw_seed,
     keeps_state_on_failure,
 )
-from polyfold.estimators._kernel_selection import is_kernel_matrix, kernel_candidates
-from polyfold.estimators._landmarks import landmark_error, rows_to_fit
+from polyfold.estimators._kernel_selection import is_kernel_matrix, kernel_candidates, landmark_error, rows_to_fit
 from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.kernels import KernelLike, Operator, takes_precomputed
-from polyfold.nonredundant import SMOOTHERS, Settings, Step, extend, novelty, warn_if_saturated
+from polyfold.nonredundant import SMOOTHERS, Settings, Step, extend, sample_rows, warn_if_saturated
 from polyfold.sources import all_or_some, as_source, by_blocks, is_stream
 from polyfold.spectra import EIGEN_SOLVERS
 
@@ -277,7 +277,9 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         self.embedding_[:, : len(steps)] *= self._scales.astype(dtype)
         self.bandwidths_ = np.array([np.nan if step.alpha is None else step.alpha for step in steps] + empty * [np.nan])
         self.ranks_ = np.array([step.rank for step in steps] + empty * [0])
-        self.novelty_ = np.concatenate([novelty(F[:, : len(steps)], seed), np.full(empty, np.nan)])
+        self.novelty_ = np.concatenate(
+            [novelty(F[sample_rows(len(F), seed), : len(steps)], seed), np.full(empty, np.nan)]
+        )
         self.residuals_ = np.array([step.residual for step in steps] + empty * [np.nan])
         self.neighbor_recall_ = np.nan if operator.near is None else operator.near.recall
         self.landmark_error_ = None

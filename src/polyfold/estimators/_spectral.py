@@ -15,7 +15,7 @@ from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import using_threads
 from polyfold._typing import Matrix, RandomState, Rows
 from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure, outside
-from polyfold.estimators._landmarks import landmark_error, rows_to_fit
+from polyfold.estimators._kernel_selection import landmark_error, rows_to_fit
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import FeatureMap, KernelLike, as_kernel, takes_precomputed
 from polyfold.sources import Source, check_stream, in_memory, is_stream
@@ -116,7 +116,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
             with phase("eigenvalues"):
                 return self._builder.spectrum()
         self._builder = None
-        # An operator's eigenvectors are found one by one: no more than are read.
+        # Eigenvectors of an operator are computed one by one, so only those that are used are computed.
         spectrum = spectrum_of(rows, kernel, landmarks=self.rank, directions=self._directions())
         found: Any = spectrum.features
         self.residuals_, self.neighbor_recall_, self.landmark_error_ = found.residuals, found.operator.near.recall, None
@@ -147,7 +147,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self._validate(X, reset=False)
 
     def _sums_blocks(self) -> bool:
-        """Whether a fit needs no more than sums over blocks of rows."""
+        """Whether a fit needs only sums over blocks of rows."""
         return hasattr(self, "partial_fit") and not as_kernel(self.kernel).needs_rows
 
     def _check_parameters(self) -> None:
@@ -184,7 +184,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 
 def warn_of_empty_columns(n_components: int, n_directions: int) -> None:
-    """Warn where a kernel has fewer directions than columns were asked for."""
+    """Warn if a kernel has fewer directions than `n_components`."""
     if n_directions < n_components:
         warnings.warn(
             f"n_components={n_components} is more than the {n_directions} directions that were found; the columns "

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from polyfold._progress import track
 from polyfold._threads import threaded
-from polyfold.explaining._features import Features
+from polyfold.explaining._features import Features, stacked
 from polyfold.explaining._joint import CELLS, Candidates, Choice, choose_features
 from polyfold.explaining._naming import repeats_of
 from polyfold.explaining._strengths import (
@@ -17,7 +17,6 @@ from polyfold.explaining._strengths import (
     joined,
     null_of,
     number_strengths,
-    relative_ranks,
     with_permutations,
     word_strengths,
 )
@@ -64,7 +63,7 @@ def axis_strengths(features: Features, Z: NDArray, most: int, rng: np.random.Ran
         order = np.argsort(-share[:, k], kind="stable")
         leader = _leaders(features, order[share[order, k] > null][: 10 * JOINT_FEATURES], D)
         leading = order[leader[order] == order]
-        first = leading[:JOINT_FEATURES]
+        first = np.sort(leading[:JOINT_FEATURES])
         choice = _choice(features, Y[:, k], first, most, np.random.RandomState(seeds[k]))
         chosen = first[choice.order]
         rank, joint = np.zeros(D, dtype=int), np.full(D, np.nan)
@@ -80,9 +79,34 @@ def axis_strengths(features: Features, Z: NDArray, most: int, rng: np.random.Ran
     return AxisStrengths(share, sign, shape, rank, joint, leader, null)
 
 
+def axis_table(features: Features, strengths: AxisStrengths) -> dict[str, NDArray]:
+    """Return the columns of the table of axes."""
+    names, kinds = np.array(features.names(), dtype=object), np.array(features.kinds(), dtype=object)
+    parts = []
+    for k in range(strengths.share.shape[1]):
+        order = np.lexsort((-strengths.share[:, k], strengths.rank[:, k]))
+        if len(names) > features.numbers.shape[1] + len(features.category_names):  # of words, only those that matter
+            order = order[(strengths.share[order, k] > strengths.null) | (kinds[order] != "word")]
+        parts.append(
+            {
+                "axis": [k] * len(order),
+                "feature": names[order].tolist(),
+                "kind": kinds[order].tolist(),
+                "strength": strengths.share[order, k].tolist(),
+                "sign": strengths.sign[order, k].astype(int).tolist(),
+                "shape": strengths.shape[order, k].tolist(),
+                "rank": strengths.rank[order, k].tolist(),
+                "joint": strengths.joint[order, k].tolist(),
+                "null": [strengths.null] * len(order),
+                "repeats": [names[strengths.leader[j, k]] if strengths.leader[j, k] != j else "" for j in order],
+            }
+        )
+    return stacked(parts)
+
+
 def feature_strengths(features: Features, Y: NDArray) -> Strengths:
     """Return the strengths of all features for centred targets `Y` (n, t)."""
-    parts = [number_strengths(features.numbers, Y), category_strengths(features.codes, Y)]
+    parts = [number_strengths(features.numbers, features.ranks, Y), category_strengths(features.codes, Y)]
     if features.words is not None:
         parts.append(word_strengths(features.words, Y))
     return joined(parts, Y.shape[1])
@@ -103,7 +127,7 @@ def _leaders(features: Features, near: NDArray, D: int) -> NDArray:
 
 
 def _choice(features: Features, y: NDArray, first: NDArray, most: int, rng: np.random.RandomState) -> Choice:
-    """Choose among the features `first`, on a sample of the rows."""
+    """Choose among the features `first`, ascending, on a sample of the rows."""
     n = len(y)
     rows = np.arange(n) if n <= JOINT_ROWS else np.sort(rng.choice(n, JOINT_ROWS, replace=False))
     if most == 0 or np.ptp(y[rows]) == 0 or len(rows) < 10:
@@ -113,17 +137,9 @@ def _choice(features: Features, y: NDArray, first: NDArray, most: int, rng: np.r
     codes = features.codes[rows][:, first[(first >= D) & (first < D + K)] - D]
     words = None if features.words is None else features.words[rows][:, first[first >= D + K] - D - K]
     part = Features(len(rows), numbers, [""] * numbers.shape[1], codes, [""] * codes.shape[1], [], words)
-    # Numbers, categories and words, as in `part`; `back` leads from there to the order of `first`.
-    order = [
-        *np.flatnonzero(first < D),
-        *np.flatnonzero((first >= D) & (first < D + K)),
-        *np.flatnonzero(first >= D + K),
-    ]
-    columns = [centred(numbers[:, [j]]) for j in range(numbers.shape[1])]
-    columns += [centred((code[:, None] == np.unique(code)).astype(float)) for code in codes.T]
     present = np.zeros((len(rows), 0)) if words is None else (words > 0).toarray().astype(float)
-    columns += [centred(present[:, [j]]) for j in range(present.shape[1])]
-    cells = np.hstack([np.minimum((relative_ranks(numbers) * CELLS).astype(int), CELLS - 1), codes % CELLS, present])
+    levels = [(code[:, None] == np.unique(code)).astype(float) for code in codes.T]
+    columns = [centred(values) for values in (*numbers.T[:, :, None], *levels, *present.T[:, :, None])]
+    cells = np.hstack([np.minimum((part.ranks * CELLS).astype(int), CELLS - 1), codes % CELLS, present])
     candidates = Candidates(columns, cells.astype(int), lambda Y: feature_strengths(part, Y).share)
-    choice = choose_features(y[rows], candidates, most, rng)
-    return Choice([int(order[j]) for j in choice.order], choice.joint)
+    return choose_features(y[rows], candidates, most, rng)

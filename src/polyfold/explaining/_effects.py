@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from polyfold._progress import track
-from polyfold.explaining._strengths import relative_ranks
 
 # Bootstrap samples of the rows, and the part of their effects that an interval holds.
 SAMPLES, COVERED = 200, 0.95
@@ -31,7 +30,6 @@ class Effects:
     effect: NDArray
     low: NDArray
     high: NDArray
-    auc: NDArray
     inside: NDArray
     outside: NDArray
 
@@ -51,9 +49,8 @@ def group_effects(X: NDArray, member: NDArray, weights: NDArray) -> Effects:
     n, k, columns = len(X), len(member), X.shape[1]
     S = X - X.mean(axis=0)
     S /= np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
-    ranks = relative_ranks(X) * n + 0.5
     total = weights.sum(axis=1), weights @ S, weights @ S**2
-    out = {name: np.empty((k, columns)) for name in ("effect", "low", "high", "auc", "inside", "outside")}
+    out = {name: np.empty((k, columns)) for name in ("effect", "low", "high", "inside", "outside")}
     for c in track(range(k), "groups"):
         rows = np.flatnonzero(member[c])
         within = weights[:, rows]
@@ -62,12 +59,15 @@ def group_effects(X: NDArray, member: NDArray, weights: NDArray) -> Effects:
         out["effect"][c] = effects[0]
         ends = 100 * (0.5 + np.array([-0.5, 0.5]) * COVERED)
         out["low"][c], out["high"][c] = np.percentile(effects[1:], ends, axis=0)
-        m = len(rows)
-        others = max(n - m, 1)
-        out["auc"][c] = (ranks[rows].sum(axis=0) - m * (m + 1) / 2) / (max(m, 1) * others)
-        out["inside"][c] = X[rows].mean(axis=0) if m else np.nan
-        out["outside"][c] = X[~member[c]].mean(axis=0) if m < n else np.nan
+        out["inside"][c] = X[rows].mean(axis=0) if len(rows) else np.nan
+        out["outside"][c] = X[~member[c]].mean(axis=0) if len(rows) < n else np.nan
     return Effects(**out)
+
+
+def auc_of(ranks: NDArray, mask: NDArray) -> NDArray:
+    """Return the probability that a row inside has a larger value than a row outside, from relative ranks (n, D)."""
+    n, m = len(mask), int(mask.sum())
+    return (ranks[mask].sum(axis=0) * n - m**2 / 2) / max(m * (n - m), 1)
 
 
 def _standardised(inner: tuple, outer: tuple) -> NDArray:

@@ -6,32 +6,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.preprocessing import normalize
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from polyfold._progress import displays, is_watched, phase, watched
 from polyfold._threads import using_threads
-from polyfold._typing import RandomState, Table
+from polyfold._typing import RandomState, Rows
 from polyfold._validation import check_count, draw_seed
-from polyfold.explaining._axes import AxisStrengths, axis_strengths
+from polyfold.explaining._axes import axis_strengths, axis_table
+from polyfold.explaining._effects import bootstrap_weights
 from polyfold.explaining._explanation import Explanation
-from polyfold.explaining._features import Features, is_missing, read_features
-from polyfold.explaining._groups import Groups, describe_groups, typical_rows
-from polyfold.explaining._module_strengths import main_directions, module_shares, separated_pairs
-from polyfold.explaining._naming import FEATURES, unique_names
-from polyfold.explaining._strengths import centred
+from polyfold.explaining._features import Features, is_missing, read_features, stacked
+from polyfold.explaining._groups import Groups
+from polyfold.explaining._module_strengths import module_parts
+from polyfold.explaining._naming import FEATURES, axis_names, unique_names
+from polyfold.explaining._prototypes import ends_of, rows_along, space_of, typical_rows, walk_means
 from polyfold.explaining._subject import Subject, subject_of
-
-# Fraction of the rows that an end of an axis holds, and steps of the walk along it.
-END, STEPS = 0.1, 7
-# Words whose strengths in modules are computed, the most frequent ones.
-MODULE_WORDS = 500
+from polyfold.sources import as_source, is_stream, pick_rows
 
 
 def explain(
     model: BaseEstimator | ArrayLike,
-    X: Table,
+    X: Rows,
     *,
     feature_names: Sequence[str] | None = None,
     texts: Sequence[str] | None = None,
@@ -48,14 +44,15 @@ def explain(
     model : fitted estimator or array-like
         A representation, clusterer, classifier or pipeline. Or an array: labels of shape (n,), coordinates of shape
         (n,) or (n, c), modules of shape (M, n, h).
-    X : {array-like, sparse matrix, data frame} of shape (n, n_features)
+    X : {array-like, sparse matrix, data frame, source} of shape (n, n_features)
         The rows, as `model` takes them. With an array as `model`, any features of the rows. Columns of a data frame may
-        be numbers or categories. A sparse matrix without negative entries is taken as counts of words.
+        be numbers or categories. A sparse matrix without negative entries is taken as counts of words. Any container of
+        :func:`polyfold.sources.as_source` is read in blocks, of which the sampled rows are kept.
     feature_names : sequence of str, default=None
         Names of the columns, or the words of a sparse matrix. None takes those of the data frame or the model.
     texts : sequence of str, default=None
-        One text for each row. Clusters and axes are then described by words; columns of `X` without names, such as
-        those of an embedding, are left out.
+        One text for each row. Clusters and axes are then described by words. Columns of `X` without names, such as
+        those of an embedding, are not used.
     images : tuple of int, default=None
         Height and width, if the rows of `X` are grey images.
     n_top : int, default=5
@@ -87,24 +84,34 @@ def explain(
     >>> explanation.names["cluster 1"]
     'petal length (cm) low, sepal width (cm) high'
     """
-    n = _num_samples(X)
     n_top = check_count("n_top", n_top)
     max_rows = check_count("max_rows", max_rows, minimum=10)
-    if images is not None and np.prod(images) != np.shape(X)[1]:
-        raise ValueError(f"images must be the height and width of rows of {np.shape(X)[1]} pixels, got {images}.")
     rng = np.random.RandomState(draw_seed(random_state))
     with watched("explain", [] if is_watched() else displays(False)), using_threads(None):
-        rows = np.arange(n) if n <= max_rows else np.sort(rng.choice(n, max_rows, replace=False))
-        sample = X if len(rows) == n else _safe_indexing(X, rows)
+        with phase("rows"):
+            sample, rows, n = _sample(X, max_rows, rng)
+        if images is not None and np.prod(images) != np.shape(sample)[1]:
+            wanted = np.shape(sample)[1]
+            raise ValueError(f"images must be the height and width of rows of {wanted} pixels, got {images}.")
         if texts is not None and _num_samples(texts) != n:
             raise ValueError(f"texts must have one entry for each of the {n} rows, got {_num_samples(texts)}.")
         with phase("representation"):
-            subject = subject_of(model, X, rows, every_level=levels)
+            subject = subject_of(model, sample, rows, n, every_level=levels)
         with phase("features"):
             every = None if texts is None else list(texts)
             own = None if every is None else ["" if is_missing(every[row]) else str(every[row]) for row in rows]
-            features = read_features(sample, _names(model, X, feature_names, images), own)
+            features = read_features(sample, _names(model, sample, feature_names, images), own)
         return _Builder(subject, features, own, images, n_top, rng).explanation()
+
+
+def _sample(X: Any, max_rows: int, rng: np.random.RandomState) -> tuple[Any, NDArray, int]:
+    """Return at most `max_rows` rows in memory, their numbers, and the number of all rows."""
+    source = as_source(X) if is_stream(X) and not isinstance(X, np.memmap) else None
+    n = _num_samples(X) if source is None else source.n_rows
+    rows = np.arange(n) if n <= max_rows else np.sort(rng.choice(n, max_rows, replace=False))
+    if source is not None:
+        return source.named(pick_rows(source, rows)), rows, n
+    return X if len(rows) == n else _safe_indexing(X, rows), rows, n
 
 
 def _names(model: Any, X: Any, given: Sequence[str] | None, images: tuple[int, int] | None) -> Sequence[str] | None:
@@ -128,8 +135,10 @@ class _Builder:
         self.prototypes: dict[str, dict[str, NDArray]] = {}
         self.examples: dict[str, list[str]] = {}
         self.groups: dict[str, NDArray] = {}
+        self.strips: NDArray | None = None
+        self.weights = bootstrap_weights(features.n_rows, rng)
         is_table = features.is_named and images is None and bool(features.number_names or features.category_names)
-        self.space = _space(features) if is_table or subject.space is None else subject.space
+        self.space = space_of(features) if is_table or subject.space is None else subject.space
 
     def explanation(self) -> Explanation:
         """Compute all parts that the subject has."""
@@ -149,6 +158,7 @@ class _Builder:
             prototypes=self.prototypes,
             rows=subject.rows,
             walk=walk,
+            strips=self.strips,
             means=self._group_means(),
             feature_names=self.features.number_names,
             examples=self.examples,
@@ -160,16 +170,21 @@ class _Builder:
     def _add_axes(self, Z: NDArray) -> NDArray:
         # A few pixels do not explain an image; its regions give the names.
         strengths = axis_strengths(self.features, Z, 0 if self.images else self.n_top, self.rng)
-        self.tables["axes"] = _axis_table(self.features, strengths)
+        self.tables["axes"] = axis_table(self.features, strengths)
         keys = [f"axis {k} {end}" for k in range(Z.shape[1]) for end in ("low", "high")]
-        member = np.array([mask for z in Z.T for mask in _ends(z)])
-        groups = describe_groups(self.features, member, self.images, self.rng)
+        member = np.array([mask for z in Z.T for mask in ends_of(z)])
+        groups = Groups(self.features, member, self.weights, self.images)
         phrases = {key: groups.axis_phrases(c, strengths.ordered(c // 2)) for c, key in enumerate(keys)}
-        self.names |= unique_names(phrases, groups.length, "no feature explains it")
+        # Of an image, another region tells more than a longer name: the strip shows the rest.
+        is_image = self.images is not None
+        self.names |= axis_names(phrases, 1 if is_image else groups.length, replaces=is_image)
         for k in range(Z.shape[1]):
             pair = typical_rows(self.space, member[2 * k : 2 * k + 2], self.n_top)
             self._add_prototypes(keys[2 * k : 2 * k + 2], pair)
-        return _walk(Z, self.features.numbers)
+        along = np.array([rows_along(Z, k) for k in range(Z.shape[1])])
+        self.prototypes |= {f"axis {k}": {"along": self.subject.rows[rows]} for k, rows in enumerate(along)}
+        self.strips = None if self.images is None else self.features.numbers[along]
+        return walk_means(Z, self.features.numbers)
 
     def _add_clusters(self, levels: list[NDArray]) -> None:
         phrases: dict[str, list[str]] = {}
@@ -179,7 +194,7 @@ class _Builder:
         for level, labels in enumerate(levels):
             values = np.unique(labels)
             member = np.array([labels == value for value in values])
-            groups = describe_groups(self.features, member, self.images, self.rng)
+            groups = Groups(self.features, member, self.weights, self.images)
             prefix = f"level {level} " if len(levels) > 1 else ""
             keys = [f"{prefix}cluster {value}" for value in values]
             length = groups.length
@@ -191,49 +206,12 @@ class _Builder:
                 columns.append(_cluster_columns(groups, c, level, values[c]))
             self._add_prototypes(keys, typical_rows(self.space, member, self.n_top))
         self.names |= unique_names(phrases, length, "no distinct feature", same)
-        self.tables["clusters"] = _stack(columns)
+        self.tables["clusters"] = stacked(columns)
 
     def _add_modules(self, modules: NDArray) -> None:
-        values, labels = self._module_columns()
-        directions = main_directions(modules)
-        labels = [*labels, *((f"direction {d}", "direction") for d in range(directions.shape[1]))]
-        shares = module_shares(modules, np.hstack([values, directions]))
-        others = (shares.sum(axis=0) - shares) / max(len(modules) - 1, 1)
-        phrases, columns = {}, []
-        for m, pairs in enumerate(separated_pairs(modules, self.n_top, self.rng)):
-            advantage = shares[m] - others[m]
-            order = np.argsort(-advantage, kind="stable")
-            rank = np.empty(len(order), dtype=int)
-            rank[order] = np.arange(1, len(order) + 1)
-            own = [j for j in order if labels[j][1] != "direction" and advantage[j] > 0]
-            phrases[f"module {m}"] = [labels[j][0] for j in own]
-            self.prototypes[f"module {m}"] = {"separated pairs": self.subject.rows[pairs]}
-            columns.append(
-                {
-                    "module": [m] * len(labels),
-                    "feature": [name for name, _ in labels],
-                    "kind": [kind for _, kind in labels],
-                    "strength": shares[m].tolist(),
-                    "advantage": advantage.tolist(),
-                    "rank": rank.tolist(),
-                }
-            )
-        self.tables["modules"] = _stack(columns)
+        self.tables["modules"], phrases, pairs = module_parts(self.features, modules, self.n_top, self.rng)
         self.names |= unique_names(phrases, FEATURES, "no distinct feature")
-
-    def _module_columns(self) -> tuple[NDArray, list[tuple[str, str]]]:
-        """Return numbers, levels of categories and frequent words as columns, with their names and kinds."""
-        features = self.features
-        indicators, levels = features.indicators()
-        columns, labels = [features.numbers, indicators], [(name, "number") for name in features.number_names]
-        labels += [(f"{name} {level}", "category") for name, level in levels]
-        if features.words is not None:
-            present = features.words > 0
-            counts = np.asarray(present.sum(axis=0)).ravel()
-            frequent = np.sort(np.argsort(-counts, kind="stable")[:MODULE_WORDS])
-            columns.append(present[:, frequent].toarray().astype(np.float64))
-            labels += [(features.vocabulary[j], "word") for j in frequent]
-        return np.hstack(columns), labels
+        self.prototypes |= {key: {"separated pairs": self.subject.rows[rows]} for key, rows in pairs.items()}
 
     def _add_prototypes(self, keys: list[str], found: list[dict[str, NDArray]]) -> None:
         for key, lists in zip(keys, found, strict=True):
@@ -247,59 +225,8 @@ class _Builder:
         return {key: self.features.numbers[mask].mean(axis=0) for key, mask in self.groups.items()}
 
 
-def _space(features: Features) -> Any:
-    """Return where the distances between rows are measured, for tables and for models without coordinates."""
-    if features.words is not None and not features.numbers.shape[1]:
-        return normalize(features.words.astype(np.float64))
-    return np.hstack([centred(features.numbers), features.indicators()[0]])
-
-
-def _ends(z: NDArray) -> tuple[NDArray, NDArray]:
-    """Return masks of the rows with the lowest and the highest tenth of the values."""
-    count = max(1, round(END * len(z)))
-    order = np.argsort(z, kind="stable")
-    low, high = np.zeros(len(z), dtype=bool), np.zeros(len(z), dtype=bool)
-    low[order[:count]], high[order[-count:]] = True, True
-    return low, high
-
-
-def _walk(Z: NDArray, numbers: NDArray) -> NDArray:
-    """Return the means of the features along every axis, in seven steps of equally many rows, shape (c, steps, D)."""
-    steps = [np.array_split(np.argsort(z, kind="stable"), min(STEPS, len(z))) for z in Z.T]
-    return np.array([[numbers[rows].mean(axis=0) for rows in parts] for parts in steps])
-
-
-def _axis_table(features: Features, strengths: AxisStrengths) -> dict[str, NDArray]:
-    names, kinds = np.array(features.names(), dtype=object), np.array(features.kinds(), dtype=object)
-    parts = []
-    for k in range(strengths.share.shape[1]):
-        order = np.lexsort((-strengths.share[:, k], strengths.rank[:, k]))
-        if len(names) > features.numbers.shape[1] + len(features.category_names):  # of words, only those that matter
-            order = order[(strengths.share[order, k] > strengths.null) | (kinds[order] != "word")]
-        parts.append(
-            {
-                "axis": [k] * len(order),
-                "feature": names[order].tolist(),
-                "kind": kinds[order].tolist(),
-                "strength": strengths.share[order, k].tolist(),
-                "sign": strengths.sign[order, k].astype(int).tolist(),
-                "shape": strengths.shape[order, k].tolist(),
-                "rank": strengths.rank[order, k].tolist(),
-                "joint": strengths.joint[order, k].tolist(),
-                "null": [strengths.null] * len(order),
-                "repeats": [names[strengths.leader[j, k]] if strengths.leader[j, k] != j else "" for j in order],
-            }
-        )
-    return _stack(parts)
-
-
 def _cluster_columns(groups: Groups, c: int, level: int, label: Any) -> dict[str, list]:
     table = groups.table(c)
     count = len(table["feature"])
     size = int(groups.member[c].sum())
     return {"level": [level] * count, "cluster": [label] * count, "size": [size] * count, **table}
-
-
-def _stack(parts: list[dict[str, list]]) -> dict[str, NDArray]:
-    names = list(parts[0]) if parts else []
-    return {name: np.array([value for part in parts for value in part[name]]) for name in names}

@@ -37,11 +37,14 @@ class Explanation:
         A short name for each "cluster 0", "axis 0 low", "axis 0 high" and "module 0". With several levels of clusters
         the keys are "level 0 cluster 0". Different clusters have different names.
     prototypes : dict of str to dict of str to ndarray
-        Row numbers of the "typical" and "borderline" rows of clusters and axis ends; "separated pairs" of modules.
+        Row numbers of the "typical" and "borderline" rows of clusters and axis ends; of rows "along" each axis;
+        "separated pairs" of modules.
     rows : ndarray of shape (n,)
         Numbers of the rows that were used.
     walk : ndarray of shape (n_axes, n_steps, n_features) or None
         Means of the features along each axis, in steps of equally many rows.
+    strips : ndarray of shape (n_axes, n_steps, n_features) or None
+        Images along each axis: in every step, the one whose other coordinates are nearest to their medians.
     means : dict of str to ndarray of shape (n_features,)
         Means of the features of each cluster.
     feature_names : list of str
@@ -59,6 +62,7 @@ class Explanation:
     prototypes: dict[str, dict[str, NDArray]]
     rows: NDArray
     walk: NDArray | None
+    strips: NDArray | None
     means: dict[str, NDArray]
     feature_names: list[str]
     examples: dict[str, list[str]]
@@ -73,8 +77,8 @@ class Explanation:
     def axes(self) -> "pd.DataFrame":
         """Coordinate × feature, in the order of ranks.
 
-        `strength` is the share of the coordinate's variance that the feature alone explains (leave-one-out), `null` the
-        largest strength of any feature for permuted rows. `joint` is the share of the features up to this rank
+        `strength` is the fraction of the coordinate's variance that the feature alone explains (leave-one-out), `null`
+        the largest strength of any feature for permuted rows. `joint` is the fraction of the features up to this rank
         together; it is missing for features that add nothing. `repeats` names a stronger feature with a correlation
         above 0.95, whose rank the feature shares.
         """
@@ -95,8 +99,8 @@ class Explanation:
     def modules(self) -> "pd.DataFrame":
         """Module × feature or direction of the kernel.
 
-        `strength` is the share of variance that linear functions of the module explain (leave-one-out), `advantage` its
-        difference from the mean of the other modules.
+        `strength` is the fraction of variance that linear functions of the module explain (leave-one-out), `advantage`
+        its difference from the mean of the other modules.
         """
         return self._frame("modules")
 
@@ -165,8 +169,8 @@ class Explanation:
         Parameters
         ----------
         kind : {"axes", "clusters", "walk"}, default=None
-            Strengths of features for each axis, effects of features for each cluster, or the means of images or
-            features along each axis. None takes the first that the explanation has.
+            Strengths of features for each axis, effects of features for each cluster, or images or means of features
+            along each axis. None takes the first that the explanation has.
         theme : {"light", "dark"} or None, default=None
 
         Returns

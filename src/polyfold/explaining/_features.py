@@ -3,11 +3,13 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
 from polyfold._linalg import as_dense
@@ -39,6 +41,11 @@ class Features:
         if self.codes is NO_CODES:
             object.__setattr__(self, "codes", np.empty((self.n_rows, 0), dtype=np.intp))
 
+    @cached_property
+    def ranks(self) -> NDArray:
+        """Ranks of the numbers as fractions between 0 and 1, shape (n, D); ties have their mean rank."""
+        return relative_ranks(self.numbers)
+
     def indicators(self) -> tuple[NDArray, list[tuple[str, str]]]:
         """Return one column of 0 and 1 for every level of every category, and the names of both."""
         pairs = [(k, v) for k, levels in enumerate(self.levels) for v in range(len(levels))]
@@ -61,6 +68,17 @@ class Features:
         """Return "number", "category" or "word" for each of the names."""
         counts = len(self.number_names), len(self.category_names), len(self.vocabulary)
         return [kind for kind, count in zip(("number", "category", "word"), counts, strict=True) for _ in range(count)]
+
+
+def relative_ranks(X: NDArray) -> NDArray:
+    """Return the ranks of every column as fractions between 0 and 1; ties get their mean rank."""
+    return (rankdata(X, axis=0) - 0.5) / len(X) if X.size else np.empty(X.shape)
+
+
+def stacked(parts: list[dict[str, list]]) -> dict[str, NDArray]:
+    """Return the columns of tables below one another."""
+    names = list(parts[0]) if parts else []
+    return {name: np.array([value for part in parts for value in part[name]]) for name in names}
 
 
 def read_features(X: Any, names: Sequence[str] | None, texts: Sequence[str] | None) -> Features:

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from polyfold._typing import Matrix
-from polyfold.explaining._effects import Effects, bootstrap_weights, class_tfidf, group_effects
+from polyfold.explaining._effects import Effects, auc_of, class_tfidf, group_effects
 from polyfold.explaining._features import Features
 from polyfold.explaining._naming import FEATURES, MOST, SAME, SMALL, WORDS, region_means, word_phrases
 from polyfold.explaining._strengths import centred
@@ -83,14 +82,36 @@ class Columns:
 
 @dataclass(frozen=True)
 class Groups:
-    """How k groups of rows, given as masks (k, n), differ from all other rows."""
+    """How k groups of rows differ from all other rows."""
 
     features: Features
-    member: NDArray
-    columns: Columns
-    regions: Columns | None  # of images: names say where they are bright or dark
-    scores: NDArray  # (k, V), class-based tf-idf of words
+    member: NDArray  # (k, n), masks
     weights: NDArray  # bootstrap samples
+    shape: tuple[int, int] | None = None  # height and width of images
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Numbers and levels of categories, with their effects."""
+        indicators, levels = self.features.indicators()
+        values = np.hstack([self.features.numbers, indicators])
+        labels = [(name, "", "number") for name in self.features.number_names]
+        labels += [(name, level, "category") for name, level in levels]
+        return Columns(values, labels, group_effects(values, self.member, self.weights))
+
+    @cached_property
+    def regions(self) -> Columns | None:
+        """Regions of images: names describe where they are bright or dark."""
+        if self.shape is None:
+            return None
+        means, names = region_means(self.features.numbers, self.shape)
+        effects = group_effects(means, self.member, self.weights)
+        return Columns(means, [(name, "", "number") for name in names], effects, ("bright", "dark"), has_opposites=True)
+
+    @cached_property
+    def scores(self) -> NDArray:
+        """Class-based tf-idf of words, shape (k, V)."""
+        words = self.features.words
+        return np.empty((len(self.member), 0)) if words is None else class_tfidf(words, self.member)
 
     @property
     def length(self) -> int:
@@ -115,9 +136,10 @@ class Groups:
             scores = np.zeros(self.scores.shape[1])
             scores[own] = self.scores[c, own]
             return word_phrases(scores, self.features.vocabulary)
-        if self.regions is not None:  # by the same regions at both ends, those that differ most
+        if self.regions is not None:  # first where it is bright, then where it is dark
             size = self.regions.effects.certain() * np.sign(self.regions.effects.effect)
-            return self.regions.phrases(c, np.argsort(-np.abs(size[c] - size[c ^ 1]), kind="stable"))
+            change = size[c] - size[c ^ 1]
+            return self.regions.phrases(c, np.lexsort((-np.abs(change), size[c] < 0)))
         phrases = []
         for j in order[: 2 * MOST]:
             if j >= D:
@@ -147,7 +169,8 @@ class Groups:
         order = np.array([*first, *by_size[~np.isin(by_size, first)]], dtype=int)
         rank = np.empty(len(order), dtype=int)
         rank[order] = np.arange(1, len(order) + 1)
-        out = _rows(labels, effects, c, lift, np.full(len(labels), np.nan), rank)
+        auc = auc_of(self.features.ranks, self.member[c])
+        out = _rows(labels, effects, c, auc, lift, np.full(len(labels), np.nan), rank)
         if not self.scores.shape[1]:
             return out
         best = np.argsort(-self.scores[c], kind="stable")[:TOP_WORDS]
@@ -156,31 +179,15 @@ class Groups:
         effects = group_effects(present, self.member[[c]], self.weights)
         lift = effects.inside[0] / present.mean(axis=0)
         words = [(self.features.vocabulary[j], "", "word") for j in best]
-        more = _rows(words, effects, 0, lift, self.scores[c, best], np.arange(1, len(best) + 1))
+        more = _rows(words, effects, 0, np.empty(0), lift, self.scores[c, best], np.arange(1, len(best) + 1))
         return {name: values + more[name] for name, values in out.items()}
 
 
-def describe_groups(
-    features: Features, member: NDArray, shape: tuple[int, int] | None, rng: np.random.RandomState
-) -> Groups:
-    """Describe groups given as masks (k, n); `shape` is the height and width of images."""
-    weights = bootstrap_weights(features.n_rows, rng)
-    indicators, levels = features.indicators()
-    values = np.hstack([features.numbers, indicators])
-    labels = [(name, "", "number") for name in features.number_names]
-    labels += [(name, level, "category") for name, level in levels]
-    columns = Columns(values, labels, group_effects(values, member, weights))
-    regions = None
-    if shape is not None:
-        means, names = region_means(features.numbers, shape)
-        parts = [(name, "", "number") for name in names]
-        regions = Columns(means, parts, group_effects(means, member, weights), ("bright", "dark"), has_opposites=True)
-    none = np.empty((len(member), 0))
-    scores = none if features.words is None else class_tfidf(features.words, member)
-    return Groups(features, member, columns, regions, scores, weights)
-
-
-def _rows(labels: list, effects: Effects, c: int, lift: NDArray, tfidf: NDArray, rank: NDArray) -> dict[str, list]:
+def _rows(
+    labels: list, effects: Effects, c: int, auc: NDArray, lift: NDArray, tfidf: NDArray, rank: NDArray
+) -> dict[str, list]:
+    """Return the columns of the table; `auc` is that of the numbers, which come first."""
+    of_indicators = (0.5 + (effects.inside[c] - effects.outside[c]) / 2)[len(auc) :]
     return {
         "feature": [feature for feature, _, _ in labels],
         "value": [level for _, level, _ in labels],
@@ -188,40 +195,10 @@ def _rows(labels: list, effects: Effects, c: int, lift: NDArray, tfidf: NDArray,
         "effect": effects.effect[c].tolist(),
         "low": effects.low[c].tolist(),
         "high": effects.high[c].tolist(),
-        "auc": effects.auc[c].tolist(),
+        "auc": [*auc.tolist(), *of_indicators.tolist()],
         "lift": lift.tolist(),
         "tfidf": tfidf.tolist(),
         "inside": effects.inside[c].tolist(),
         "outside": effects.outside[c].tolist(),
         "rank": rank.tolist(),
     }
-
-
-def typical_rows(space: Matrix, member: NDArray, count: int) -> list[dict[str, NDArray]]:
-    """Return rows near the mean of their group, and rows almost as near to the mean of another, for masks (k, n).
-
-    Every dictionary has "typical" and "borderline", each with at most `count` row numbers. Distances are Euclidean in
-    `space` (n, p). A single group is compared with the mean of all other rows.
-    """
-    sizes = np.maximum(member.sum(axis=1), 1)[:, None]
-    weights = sp.csr_array(member.astype(np.float64))
-    sums = np.asarray(safe_sparse_dot(weights, space, dense_output=True))
-    centres = sums / sizes
-    everything = np.asarray(space.sum(axis=0), dtype=np.float64).ravel()
-    rest = (everything - sums) / np.maximum(member.shape[1] - sizes, 1)
-    own, outside = _distances(space, centres), _distances(space, rest)
-    found = []
-    for c, mask in enumerate(member):
-        rows = np.flatnonzero(mask)
-        others = [i for i in range(len(member)) if not (member[i] & mask).any()]
-        nearest = own[rows][:, others].min(axis=1) if others else outside[rows, c]
-        typical = rows[np.argsort(own[rows, c], kind="stable")[:count]]
-        border = rows[np.argsort(nearest - own[rows, c], kind="stable")[:count]]
-        found.append({"typical": typical, "borderline": border})
-    return found
-
-
-def _distances(space: Matrix, centres: NDArray) -> NDArray:
-    products = np.asarray(safe_sparse_dot(space, centres.T, dense_output=True))
-    squares = row_norms(space, squared=True)[:, None] - 2 * products + row_norms(centres, squared=True)
-    return np.sqrt(np.maximum(squares, 0))

@@ -33,7 +33,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Choice:
-    """Chosen features in their order, and the share of variance that the first ones explain together."""
+    """Chosen features in their order, and the fraction of variance that the first ones explain together."""
 
     order: list[int]
     joint: list[float]
@@ -77,7 +77,7 @@ class _Regressions:
         return self._known[key]
 
     def share(self, chosen: list[int]) -> float:
-        """Return the share of variance that the features explain together."""
+        """Return the fraction of variance that the features explain together."""
         return max(0.0, 1 - float(np.sum(self.residual(chosen) ** 2) / np.sum(self._y**2)))
 
 

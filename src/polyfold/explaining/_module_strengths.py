@@ -4,14 +4,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._linalg import eigh_descending, squared_distances
+from polyfold.explaining._features import Features, stacked
 from polyfold.explaining._strengths import centred
 
 # Directions of all modules together that are compared, and rows whose pairs are.
 DIRECTIONS, ROWS = 10, 300
+# Words whose strengths are computed, the most frequent ones.
+MODULE_WORDS = 500
 
 
 def linear_shares(Z: NDArray, Y: NDArray) -> NDArray:
-    """Return the share of the variance of each column of `Y` (n, t) that linear functions of `Z` (n, h) explain.
+    """Return the fraction of the variance of each column of `Y` (n, t) that linear functions of `Z` (n, h) explain.
 
     The regression leaves out the row it predicts: errors are divided by one minus the leverage.
     """
@@ -56,3 +59,47 @@ def separated_pairs(modules: NDArray, count: int, rng: np.random.RandomState) ->
         best = np.argsort(others - own, kind="stable")[:count]
         found.append(np.column_stack([rows[first[best]], rows[second[best]]]))
     return found
+
+
+def module_parts(
+    features: Features, modules: NDArray, count: int, rng: np.random.RandomState
+) -> tuple[dict[str, NDArray], dict[str, list[str]], dict[str, NDArray]]:
+    """Return the table of modules, the phrases of their names, and the pairs of rows that each separates."""
+    values, labels = _columns_of(features)
+    directions = main_directions(modules)
+    labels = [*labels, *((f"direction {d}", "direction") for d in range(directions.shape[1]))]
+    shares = module_shares(modules, np.hstack([values, directions]))
+    others = (shares.sum(axis=0) - shares) / max(len(modules) - 1, 1)
+    pairs = {f"module {m}": rows for m, rows in enumerate(separated_pairs(modules, count, rng))}
+    phrases, columns = {}, []
+    for m, advantage in enumerate(shares - others):
+        order = np.argsort(-advantage, kind="stable")
+        rank = np.empty(len(order), dtype=int)
+        rank[order] = np.arange(1, len(order) + 1)
+        own = [j for j in order if labels[j][1] != "direction" and advantage[j] > 0]
+        phrases[f"module {m}"] = [labels[j][0] for j in own]
+        columns.append(
+            {
+                "module": [m] * len(labels),
+                "feature": [name for name, _ in labels],
+                "kind": [kind for _, kind in labels],
+                "strength": shares[m].tolist(),
+                "advantage": advantage.tolist(),
+                "rank": rank.tolist(),
+            }
+        )
+    return stacked(columns), phrases, pairs
+
+
+def _columns_of(features: Features) -> tuple[NDArray, list[tuple[str, str]]]:
+    """Return numbers, levels of categories and frequent words as columns, with their names and kinds."""
+    indicators, levels = features.indicators()
+    columns, labels = [features.numbers, indicators], [(name, "number") for name in features.number_names]
+    labels += [(f"{name} {level}", "category") for name, level in levels]
+    if features.words is not None:
+        present = features.words > 0
+        counts = np.asarray(present.sum(axis=0)).ravel()
+        frequent = np.sort(np.argsort(-counts, kind="stable")[:MODULE_WORDS])
+        columns.append(present[:, frequent].toarray().astype(np.float64))
+        labels += [(features.vocabulary[j], "word") for j in frequent]
+    return np.hstack(columns), labels

@@ -61,17 +61,40 @@ def unique_names(
         return ", ".join(own[key][: size[key]]) if size[key] else nothing
 
     while True:
-        groups: dict[str, list[str]] = {}
-        for key in own:
-            groups.setdefault(name(key), []).append(key)
+        groups: dict[frozenset[str], list[str]] = {}
+        for key in own:  # "a, b" and "b, a" are the same name
+            groups.setdefault(frozenset(own[key][: size[key]]), []).append(key)
         longer = [key for keys in groups.values() if len(keys) > 1 for key in keys if size[key] < len(own[key])]
         if not longer:
             break
         for key in longer:
             size[key] += 1
-    shared = {text for text, keys in groups.items() if len(keys) > 1 or not text or text == nothing}
-    names = {key: f"{name(key)} ({key})" if name(key) in shared else name(key) for key in own}
+    shared = {key for parts, keys in groups.items() if len(keys) > 1 or not parts for key in keys}
+    names = {key: f"{name(key)} ({key})" if key in shared else name(key) for key in own}
     return {key: names[same.get(key, key)] for key in phrases}
+
+
+def axis_names(phrases: dict[str, list[str]], length: int, *, replaces: bool = False) -> dict[str, str]:
+    """Return the names of both ends of every axis, given one after the other.
+
+    The two ends of an axis have different names, and no two axes have the same names at both ends if more phrases can
+    tell them apart. These follow the first ones, or replace them.
+    """
+    keys = list(phrases)
+    pairs = list(zip(keys[::2], keys[1::2], strict=True))
+    sizes = [length] * len(pairs)
+    while True:
+        names = []
+        for pair, size in zip(pairs, sizes, strict=True):
+            used = {key: phrases[key][size - length :] if replaces else phrases[key] for key in pair}
+            names.append(unique_names(used, length if replaces else size, "no feature explains it"))
+        texts = [frozenset(found.values()) for found in names]  # the direction of an axis is arbitrary
+        longest = [(min if replaces else max)(len(phrases[key]) for key in pair) for pair in pairs]
+        longer = [k for k, text in enumerate(texts) if texts.count(text) > 1 and sizes[k] < longest[k]]
+        if not longer:
+            return {key: name for found in names for key, name in found.items()}
+        for k in longer:
+            sizes[k] += 1
 
 
 def repeats_of(X: NDArray) -> NDArray:

@@ -32,7 +32,7 @@ BLOCK = 64
 
 @dataclass(frozen=True)
 class Strengths:
-    """Shares of variance of t targets that each of D features explains alone."""
+    """Fractions of variance of t targets that each of D features explains alone."""
 
     share: NDArray  # (D, t)
     sign: NDArray  # (D, t), of the trend
@@ -61,22 +61,10 @@ def null_of(share: NDArray, n_targets: int) -> float:
     return float(share[:, n_targets:].max(initial=0.0))
 
 
-def relative_ranks(X: NDArray) -> NDArray:
-    """Return the ranks of every column as fractions between 0 and 1; ties get their mean rank."""
-    n = len(X)
-    out = np.empty(X.shape)
-    for j, column in enumerate(X.T):
-        order = np.argsort(column, kind="stable")
-        first = np.flatnonzero(np.append(True, np.diff(column[order]) > 0))
-        last = np.append(first[1:], n)
-        out[order, j] = np.repeat((first + last) / (2 * n), last - first)
-    return out
-
-
-def number_strengths(X: NDArray, Y: NDArray) -> Strengths:
-    """Return the strengths of numbers `X` (n, D) for centred targets `Y` (n, t)."""
-    blocks = [X[:, start : start + BLOCK] for start in range(0, X.shape[1], BLOCK)]
-    parts = threaded(lambda block: _of_block(block, Y), blocks)
+def number_strengths(X: NDArray, ranks: NDArray, Y: NDArray) -> Strengths:
+    """Return the strengths of numbers `X` (n, D) with relative ranks `ranks` for centred targets `Y` (n, t)."""
+    blocks = [slice(start, start + BLOCK) for start in range(0, X.shape[1], BLOCK)]
+    parts = threaded(lambda block: _of_block(X[:, block], ranks[:, block], Y), blocks)
     return joined(list(track(parts, "blocks of features", total=len(blocks))), Y.shape[1])
 
 
@@ -87,10 +75,9 @@ def joined(parts: list[Strengths], n_targets: int) -> Strengths:
     return Strengths(*(np.vstack([none, *(getattr(part, name) for part in parts)]) for name in fields))
 
 
-def _of_block(X: NDArray, Y: NDArray) -> Strengths:
+def _of_block(X: NDArray, ranks: NDArray, Y: NDArray) -> Strengths:
     n, columns = X.shape
     total = np.maximum(np.sum(Y**2, axis=0), np.finfo(float).tiny)
-    ranks = relative_ranks(X)
     scores = np.clip(ndtri(ranks), -END, END)
     bins = np.minimum(((scores + END) / (2 * END) * BINS).astype(np.intp), BINS - 1) + BINS * np.arange(columns)
     member = sp.csr_array((np.ones(n * columns), (bins.ravel(), np.repeat(np.arange(n), columns))))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
 
@@ -29,20 +29,19 @@ class Subject:
     model: Any = None  # with `transform`, for gradients
 
 
-def subject_of(model: Any, X: Any, rows: NDArray, *, every_level: bool = False) -> Subject:
-    """Return what `model` gives to the rows of `X` with these numbers."""
+def subject_of(model: Any, sample: Any, rows: NDArray, n: int, *, every_level: bool = False) -> Subject:
+    """Return what `model` gives to a sample of `n` rows, given with their numbers."""
     if not _is_model(model):
-        return _of_array(_as_values(model), _num_samples(X), rows)
+        return _of_array(_as_values(model), n, rows)
     if isinstance(model, BaseEstimator):
         check_is_fitted(model)
-    model, X = _unwrap(model, X)
-    sample = X if len(rows) == _num_samples(X) else _safe_indexing(X, rows)
+    model, sample = _unwrap(model, sample)
     if hasattr(model, "labels_") or _classifies(model):
-        return _of_clusterer(model, X, sample, rows, every_level)
+        return _of_clusterer(model, sample, rows, n, every_level)
     if getattr(model, "n_modules", 0) != 1 and hasattr(model, "transform_modules"):
         modules = np.asarray(model.transform_modules(sample), dtype=np.float64)
         return Subject(rows, modules=modules, space=np.hstack(list(modules)), model=model)
-    Z = _coordinates(model, X, sample, rows)
+    Z = _coordinates(model, sample, rows, n)
     if Z is None:
         raise TypeError(
             f"explain needs a fitted representation, clusterer or classifier, or an array, got {model!r}, which has "
@@ -106,10 +105,10 @@ def _unwrap(model: Any, X: Any) -> tuple[Any, Any]:
     return model, X
 
 
-def _of_clusterer(model: Any, X: Any, sample: Any, rows: NDArray, every_level: bool) -> Subject:
+def _of_clusterer(model: Any, sample: Any, rows: NDArray, n: int, every_level: bool) -> Subject:
     known = getattr(model, "labels_", None)
     nested = list(getattr(model, "levels_", [])) if every_level else []
-    if known is not None and _is_training(model, X, known, "predict"):
+    if known is not None and _is_training(model, sample, rows, n, known, "predict"):
         levels = [np.asarray(level)[rows] for level in nested or [known]]
     elif nested:
         levels = [np.asarray(model.predict(sample, n_clusters=len(np.unique(level)))) for level in nested]
@@ -117,13 +116,13 @@ def _of_clusterer(model: Any, X: Any, sample: Any, rows: NDArray, every_level: b
         levels = [np.asarray(model.predict(sample))]
     else:
         raise ValueError(f"{type(model).__name__} cannot label new rows; pass the rows it was fitted to.")
-    space = None if _classifies(model) else _coordinates(model, X, sample, rows)
+    space = None if _classifies(model) else _coordinates(model, sample, rows, n)
     return Subject(rows, levels=levels, space=space)
 
 
-def _coordinates(model: Any, X: Any, sample: Any, rows: NDArray) -> NDArray | None:
+def _coordinates(model: Any, sample: Any, rows: NDArray, n: int) -> NDArray | None:
     known = getattr(model, "embedding_", None)
-    if known is not None and _is_training(model, X, known, "transform"):
+    if known is not None and _is_training(model, sample, rows, n, known, "transform"):
         Z = np.asarray(known)[rows]
     elif hasattr(model, "transform"):
         Z = as_dense(model.transform(sample))
@@ -133,15 +132,14 @@ def _coordinates(model: Any, X: Any, sample: Any, rows: NDArray) -> NDArray | No
     return Z[:, None] if Z.ndim == 1 else Z
 
 
-def _is_training(model: Any, X: Any, known: Any, method: str) -> bool:
-    """Whether `known` holds the values of the rows of `X`: its length fits, and `method` repeats some of it."""
-    n = _num_samples(X)
+def _is_training(model: Any, sample: Any, rows: NDArray, n: int, known: Any, method: str) -> bool:
+    """Whether `known` holds the values of the `n` rows: its length fits, and `method` repeats some of it."""
     if len(known) != n:
         return False
     if not hasattr(model, method):
         return True
-    probes = np.unique(np.linspace(0, n - 1, PROBES).astype(int))
-    again, known = as_dense(getattr(model, method)(_safe_indexing(X, probes))), np.asarray(known)[probes]
+    probes = np.unique(np.linspace(0, len(rows) - 1, PROBES).astype(int))
+    again, known = as_dense(getattr(model, method)(_safe_indexing(sample, probes))), np.asarray(known)[rows[probes]]
     if known.dtype.kind != "f":
         return bool(np.mean(again == known) > 0.5)  # a vote of neighbours may relabel single rows
     return again.shape == known.shape and np.allclose(again, known, rtol=1e-3, atol=1e-3 * np.abs(known).max())

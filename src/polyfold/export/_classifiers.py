@@ -85,6 +85,6 @@ def _chances(head: BaseEstimator) -> Scores | None:
 
 
 def _nearest(centroids: NDArray, scale: NDArray, offsets: NDArray | float) -> Scores:
-    """Minus the squared distances but for what all of them share."""
+    """Return negative squared distances without the term that all of them share."""
     scaled = centroids / scale
     return 2 * (scaled / scale).T, offsets - np.square(scaled).sum(axis=1)

@@ -12,7 +12,7 @@ from polyfold._typing import Matrix
 from polyfold.export._graph import Graph
 from polyfold.spectra import Spectrum
 
-# Share of the largest coordinate that single precision may cost before the graph works in double precision.
+# Fraction of the largest coordinate that single precision may cost before the graph works in double precision.
 TOLERANCE = 1e-5
 # Landmarks on which that is tried.
 TRIED = 200

@@ -1,7 +1,7 @@
-"""What a kernel is, and the raw features of a point from which every spectrum is a linear read-out.
+"""Kernels, and the raw features of a point; every spectrum is a linear readout of these features.
 
-A kernel is a function of two points (`Kernel`) or a matrix that depends on all of the data (`GraphKernel`). Both say
-what they can by attributes, so that nobody has to ask for their type.
+A kernel is a function of two points (`Kernel`) or a matrix that depends on all of the data (`GraphKernel`). Their
+attributes describe what they support, so that no other module tests their type.
 
 Features come with a `metric`, A with A A' the inverse of their own inner products, so that ψ(x) = A' features(x) has
 ψ(x)·ψ(y) ≈ k(x, y).
@@ -23,7 +23,7 @@ from polyfold._typing import Matrix, Neighbors
 from polyfold.kernels._operator import Operator, takes_distances
 from polyfold.sources import Source, Survey
 
-# Share of the largest entry by which a given kernel may differ from its mirror image.
+# Fraction of the largest entry by which a given kernel may differ from its mirror image.
 _SYMMETRY = 1e-6
 
 
@@ -86,10 +86,10 @@ class Kernel(BaseEstimator, ABC):
         return (K + K.T) / 2
 
     def check_spectrum(self, lowest: float, highest: float, dtype: DTypeLike) -> None:
-        """Raise where given values have an eigenvalue that is negative beyond the rounding of `dtype`."""
+        """Raise if given values have an eigenvalue that is negative beyond the rounding of `dtype`."""
         if self.given_as and lowest < -(1e-4 if dtype == np.float32 else 1e-7) * highest:
             raise ValueError(
-                f"{self.given_as} kernel must be positive semi-definite, got eigenvalue {lowest:.3g} beside "
+                f"{self.given_as} kernel must be positive semi-definite, got eigenvalue {lowest:.3g} with "
                 f"values of norm {highest:.3g}; clip its negative eigenvalues, or pass a kernel such as "
                 "polyfold.kernels.Gaussian()."
             )
@@ -110,7 +110,7 @@ class GraphKernel(BaseEstimator, ABC):
     """A kernel known only as an operator on its training points, built from their neighbourhoods."""
 
     is_pointwise: ClassVar[bool] = False
-    takes_few: ClassVar[bool] = False  # whether an operator on very many points is out of reach, and some stand for all
+    takes_few: ClassVar[bool] = False  # whether very many points are replaced by landmarks
 
     neighbors: Neighbors
     n_neighbors: int | None

@@ -2,25 +2,28 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components, dijkstra
+from sklearn.neighbors import NearestNeighbors
 
 from polyfold._linalg import eigh_descending
 from polyfold._typing import Matrix, Neighbors, SparseMatrix
 from polyfold._validation import check_choice, check_count, outside
 from polyfold.exceptions import GraphWarning
 from polyfold.kernels._base import GraphKernel
-from polyfold.kernels._geodesics import geodesics_in_dense_parts, joined
-from polyfold.kernels._operator import Extension, Operator, match_training, neighborhoods, require_points
+from polyfold.kernels._operator import Extension, Operator, match_training, neighborhoods
 from polyfold.neighbors import Neighborhoods
 
 _FULL_ROWS = 2000
 _LANDMARKS = 1000
-# Directions below this share of the first are as large as the negative ones: geodesic error.
+# Directions below this fraction of the first are as large as the negative ones: errors of the geodesics.
 _CUT = 1e-3
+# Length of an edge between duplicates.
+_SHORTEST = np.finfo(np.float64).tiny ** 0.5
 
 
 class Isomap(GraphKernel):
@@ -31,19 +34,14 @@ class Isomap(GraphKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 10, or 15 where shortcuts are avoided (about two thirds of the edges are left then), or all others
-        where there are fewer.
+        None means 10, or all others if there are fewer.
     n_landmarks : int or "auto", default="auto"
         Points from which geodesics are computed. "auto" means all of up to 2,000 points (the classical method) and
         1,000 of more, so that memory is O(n·m) instead of O(n²).
-    shortcuts : {"keep", "avoid"}, default="keep"
-        "avoid" is for noisy data: a path follows an edge only if each end is among the neighbours of the other, and
-        the tenth of the points that lie sparsest beside their neighbours are ends of paths, never passed through. One
-        stray point between two turns of a Swiss roll otherwise joins them. "keep" is the classical graph.
     neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`.
     random_state : int, default=0
-        Of the choice of landmarks.
+        Seed of the choice of landmarks.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
@@ -70,24 +68,21 @@ class Isomap(GraphKernel):
         n_neighbors: int | None = None,
         *,
         n_landmarks: int | str = "auto",
-        shortcuts: Literal["keep", "avoid"] = "keep",
         neighbors: Neighbors = "auto",
         random_state: int = 0,
         n_jobs: int | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.n_landmarks = n_landmarks
-        self.shortcuts = shortcuts
         self.neighbors = neighbors
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def operator_on(self, X: Matrix) -> Operator:
         """Build the kernel of geodesic distances between the rows of `X`."""
-        check_choice("shortcuts", self.shortcuts, ("keep", "avoid"))
-        X, near, row_points = neighborhoods(self, X, default=10 if self.shortcuts == "keep" else 15)
+        X, near, row_points = neighborhoods(self, X, default=10)
         landmarks = self._landmarks(near.n_samples)
-        geodesics = self._geodesics(near, X, landmarks).T
+        geodesics = dijkstra(self._connected(near, X), directed=False, indices=landmarks).T
         squared, weights = geodesics**2, np.ones(near.n_samples)
         shared: dict[str, Any] = {"has_units": True, "near": near, "row_points": row_points}
         if len(landmarks) == near.n_samples:
@@ -96,11 +91,6 @@ class Isomap(GraphKernel):
         scaling = LandmarkScaling.of(squared[landmarks])
         factor = scaling.project(-0.5 * squared)
         return Operator(GeodesicExtension(near, geodesics, scaling, factor), weights, factor=factor, **shared)
-
-    def _geodesics(self, near: Neighborhoods, X: Matrix, landmarks: NDArray) -> NDArray:
-        if self.shortcuts == "avoid":
-            return geodesics_in_dense_parts(near, require_points(self, X), landmarks)
-        return dijkstra(self._connected(near, X), directed=False, indices=landmarks)
 
     def _landmarks(self, n: int) -> NDArray:
         if isinstance(self.n_landmarks, str):
@@ -115,7 +105,7 @@ class Isomap(GraphKernel):
     def _connected(self, near: Neighborhoods, X: Matrix) -> SparseMatrix:
         graph = near.graph()
         # Zero-length edges of duplicates would vanish from the sparse graph and cut it.
-        graph.data = np.maximum(graph.data, np.finfo(np.float64).tiny ** 0.5)
+        graph.data = np.maximum(graph.data, _SHORTEST)
         count, labels = connected_components(graph, directed=False)
         if count == 1:
             return graph
@@ -127,7 +117,22 @@ class Isomap(GraphKernel):
             GraphWarning,
             stacklevel=outside(),
         )
-        return joined(graph, labels, X)
+        return _joined(graph, labels, X)
+
+
+def _joined(graph: SparseMatrix, labels: NDArray, X: Matrix) -> SparseMatrix:
+    """Join the smallest component to its nearest other point until one is left."""
+    graph = sp.lil_array(graph)
+    labels = labels.copy()
+    while len(sizes := np.unique_counts(labels).counts) > 1:
+        small = np.unique(labels)[np.argmin(sizes)]
+        inside, outside = np.flatnonzero(labels == small), np.flatnonzero(labels != small)
+        distance, index = NearestNeighbors(n_neighbors=1).fit(X[outside]).kneighbors(X[inside])
+        i = int(np.argmin(distance[:, 0]))
+        j = outside[index[i, 0]]
+        graph[inside[i], j] = max(float(distance[i, 0]), _SHORTEST)
+        labels[inside] = labels[j]
+    return sp.csr_array(graph)
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ class LocallyLinear(GraphKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 10, or all others where there are fewer.
+        None means 10, or all others if there are fewer.
     reg : float, default=1e-3
-        Share of the trace added to each local Gram matrix, as in scikit-learn.
+        Fraction of the trace added to each local Gram matrix, as in scikit-learn.
     neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`; "precomputed" is not possible, the weights need the points.
     n_jobs : int or None, default=None
@@ -93,7 +93,7 @@ class Barycentric:
 
     def __call__(self, X: Matrix) -> Extension:
         """Return rows that sum to one, shape (n, N)."""
-        # One more than needed: the farthest tells a coincidence from a close neighbour.
+        # One more than needed: the farthest distance is the scale that separates duplicates from close neighbours.
         distances, indices = self.near.query(X, self.near.n_neighbors + 1)
         matches = match_training(distances, indices)
         indices = indices[:, : self.near.n_neighbors]

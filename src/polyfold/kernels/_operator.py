@@ -1,8 +1,8 @@
-"""Operators: kernels known as a matrix on N points, with everything that is asked of them.
+"""Operators: kernels that are a matrix on N points, with everything that solvers need.
 
 Every spectral method here solves problem (4) of [Blau2017]: maximise gᵀ K g over unit vectors g. An operator adds a
 measure w (degrees for walks, ones otherwise): the coordinate is f = g / √w, its mean is taken with weights w, and per
-connected component. Where a method minimises a cost, K = flip · I − cost, and the cost is kept: its smallest
+connected component. If a method minimises a cost, K = flip · I − cost, and the cost is kept: its smallest
 eigenvalues would drown in the rounding of the flip.
 
 On the training points an eigenvector, constrained or not, has K g = ν g + √w (a + v m/w): an intercept a per component
@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
-from polyfold._linalg import as_dense
+from polyfold._linalg import as_dense, distinct_rows
 from polyfold._typing import Matrix, SparseMatrix
 from polyfold._validation import outside
 from polyfold.exceptions import GraphWarning
-from polyfold.neighbors import Neighborhoods, Search, distinct_rows, fewest_neighbors, find_neighbors, is_graph
+from polyfold.neighbors import Neighborhoods, Search, fewest_neighbors, find_neighbors, is_graph
 
 if TYPE_CHECKING:
     from polyfold.kernels._base import GraphKernel
@@ -231,10 +231,10 @@ def sparse_rows(values: NDArray, indices: NDArray, n_columns: int) -> SparseMatr
 def neighborhoods(
     kernel: "GraphKernel", X: Matrix, *, default: int = 10
 ) -> tuple[Matrix, Neighborhoods, NDArray | None]:
-    """Find the neighbourhoods a graph kernel asks for by its parameters, among the distinct rows of `X`.
+    """Find the neighbourhoods that the parameters of a graph kernel describe, among the distinct rows of `X`.
 
-    Returns those rows, their neighbourhoods, and which of them every row is (None where all differ): copies of a point
-    would crowd out its neighbours, and have no reason to lie apart.
+    Return the distinct rows, their neighbourhoods, and the distinct row of every row (None if all differ). Duplicates
+    would otherwise replace the neighbours of a point.
     """
     points, row_points, near = X, None, _neighborhoods(kernel, X, default)
     given = takes_distances(kernel)
@@ -305,7 +305,7 @@ def require_points(kernel: "GraphKernel", X: Matrix) -> NDArray:
 
 
 def component_labels(graph: SparseMatrix, *, what: str) -> NDArray:
-    """Label connected components, and warn where there is more than one."""
+    """Label connected components, and warn if there is more than one."""
     count, labels = connected_components(graph, directed=False)
     if count > 1:
         sizes = np.sort(np.bincount(labels))[::-1]
@@ -320,7 +320,7 @@ def component_labels(graph: SparseMatrix, *, what: str) -> NDArray:
 
 
 def match_training(distances: NDArray, indices: NDArray) -> NDArray:
-    """Index of the training point each new row coincides with, −1 where there is none."""
+    """Index of the training point each new row coincides with, −1 if there is none."""
     # Distances from matrix products carry rounding, so "zero" is relative to the neighbourhood's size.
     same = distances[:, 0] <= _MATCH * distances[:, -1]
     return np.where(same, indices[:, 0], -1)

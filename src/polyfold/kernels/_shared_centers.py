@@ -129,9 +129,7 @@ def encoder_of(kernel: "SharedCenters | BootstrapEigenmaps", X: Matrix) -> Encod
     X = own_rows(_usable(X), X)
     sizes = layer_sizes(kernel, X)
     seeds, jobs = np.random.SeedSequence(draw_seed(kernel.random_state)), n_threads(kernel.n_jobs)
-    first = make_first_layer(
-        X, metric=kernel.metric, neighbors=kernel.neighbors, n_centers=sizes[0], reconstruction=0.0, seeds=seeds
-    )
+    first = make_first_layer(X, metric=kernel.metric, neighbors=kernel.neighbors, n_centers=sizes[0], seeds=seeds)
     return fit_encoder(
         first.prepare(X, n_jobs=jobs),
         first,

@@ -29,7 +29,7 @@ _SMALL_SUM = 1e-4
 
 
 class _TangentKernel(GraphKernel):
-    """Sum of a quadratic form in the tangent coordinates of every neighbourhood; subclasses say which."""
+    """Sum of a quadratic form in the tangent coordinates of every neighbourhood; subclasses define the form."""
 
     takes_few = True
 
@@ -76,7 +76,7 @@ class TangentAlignment(_TangentKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means √n/3, at least 12 and at most 30, or all others where there are fewer. Must exceed `n_directions`.
+        None means √n/3, at least 12 and at most 30, or all others if there are fewer. Must exceed `n_directions`.
     n_directions : int, default=2
         Dimension of the tangent spaces.
     neighbors : str, transformer or graph, default="auto"
@@ -112,7 +112,7 @@ class HessianLLE(_TangentKernel):
     .. math:: \min_f \sum_i \big\|H_i f_{N(i)}\big\|^2
 
     where :math:`H_i` estimates the Hessian in local principal coordinates. Parameters and new points are those of
-    :class:`TangentAlignment`, but for `n_neighbors`: it must exceed d(d + 3)/2 for d = `n_directions`, and None leaves
+    :class:`TangentAlignment`, except `n_neighbors`: it must exceed d(d + 3)/2 for d = `n_directions`, and None leaves
     at least 6 more than that.
 
     Notes

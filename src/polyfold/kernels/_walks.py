@@ -47,7 +47,7 @@ class LaplacianEigenmaps(GraphKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 10, or all others where there are fewer. Edges of either direction count.
+        None means 10, or all others if there are fewer. Edges of either direction count.
     weights : {"self_tuning", "heat", "binary"}, default="self_tuning"
         exp(−d²/σ_iσ_j) with σ the distance to the neighbour numbered `scale_neighbor` [ZelnikManor2004]; the same
         with one σ, the median of them; or ones.
@@ -55,8 +55,8 @@ class LaplacianEigenmaps(GraphKernel):
     step_time : {"auto", "length", "unit"}, default="auto"
         The measure w: "length" means degree times σ², so that the walk has the same pace in dense and in sparse parts
         of the data; "unit" the degree alone, the normalised Laplacian of [Belkin2003] and of scikit-learn. "auto"
-        means "length" where the data have at most 5 intrinsic dimensions (`intrinsic_dimension`): in more, edge
-        lengths say how noisy a point is rather than how densely its part of the manifold is sampled.
+        means "length" if the data have at most 5 intrinsic dimensions (`intrinsic_dimension`): in more, edge
+        lengths measure the noise of a point rather than the density of the samples.
     neighbors : str, transformer or graph, default="auto"
         "exact", "faiss", "pynndescent", "precomputed" (X holds distances), an object with scikit-learn's
         `KNeighborsTransformer` interface such as :class:`~polyfold.BootstrapNeighborsTransformer`, or a matrix (n, n)
@@ -138,7 +138,7 @@ class DiffusionMaps(GraphKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 30, or all others where there are fewer.
+        None means 30, or all others if there are fewer.
     alpha : float, default=1.0
         0 keeps the density, 1 removes it (the Laplace–Beltrami operator).
     epsilon : float, default=None
@@ -156,7 +156,7 @@ class DiffusionMaps(GraphKernel):
     Notes
     -----
     The kernel is cut to the neighbour graph, and a point does not step to itself: on a sparse graph that step
-    only makes the walk lazy, and new points have no value of their own to step to. Memory O(n·k).
+    only makes the walk lazy, and new points have no value to step to. Memory O(n·k).
 
     Examples
     --------
@@ -222,7 +222,7 @@ class Affinity:
             values = np.ones_like(distances)
         else:
             values = np.exp(-(distances / scales[:, None]) * (distances / self.scales[columns]))
-            # An edge of the graph stays an edge, however long it is beside its scales.
+            # An edge of the graph stays an edge, even if it is long relative to its scales.
             values = np.maximum(values, 1e-12)
         return values if self.density is None else values / self.density[columns]
 
@@ -330,7 +330,7 @@ def edge_weights(near: Neighborhoods, affinity: Affinity) -> SparseMatrix:
 
 
 def positive_scales(scales: NDArray) -> NDArray:
-    """Lift the zeros that duplicates leave to a small share of the median."""
+    """Lift the zeros that duplicates leave to a small fraction of the median."""
     positive = scales[scales > 0]
     floor = 1e-3 * np.median(positive) if len(positive) else 1.0
     return np.maximum(scales, floor)

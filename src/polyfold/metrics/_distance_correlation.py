@@ -1,4 +1,4 @@
-"""Distance correlation, and what it says about modules [Szekely2007]_."""
+"""Distance correlation of modules [Szekely2007]_."""
 
 from itertools import combinations
 
@@ -76,14 +76,14 @@ def module_correlation(modules: ArrayLike) -> float:
     Returns
     -------
     correlation : float
-        One where there is a single module.
+        One for a single module.
     """
     pairs = list(combinations(check_numbers("modules", modules, ndim=3), 2))
     return float(np.mean([distance_correlation(a, b) for a, b in pairs])) if pairs else 1.0
 
 
 def _points(name: str, X: ArrayLike | SparseMatrix) -> Matrix:
-    """Rows in a unit of their own, dense ones about their mean: the correlation asks for neither."""
+    """Return scaled rows, centred if dense; neither changes the correlation."""
     if sp.issparse(X):
         rows = sp.csr_array(check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name), copy=True)
         rows.sum_duplicates()

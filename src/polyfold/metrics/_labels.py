@@ -46,7 +46,7 @@ def majority_vote(predictions: ArrayLike) -> NDArray:
 
 
 def ensemble_errors(predictions: ArrayLike, y: ArrayLike) -> EnsembleErrors:
-    """Return the mean error of single modules beside the error of the ensemble [Reeve2015, Fig. 6].
+    """Return the mean error of single modules and the error of the ensemble [Reeve2015, Fig. 6].
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def ensemble_errors(predictions: ArrayLike, y: ArrayLike) -> EnsembleErrors:
 
 
 def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Share of points in the right class under the best one-to-one matching of clusters and classes.
+    """Fraction of points in the right class under the best one-to-one matching of clusters and classes.
 
     Parameters
     ----------

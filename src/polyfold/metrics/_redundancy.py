@@ -32,8 +32,8 @@ def redundancy(
 
     .. math:: r_i = \sqrt{\frac{\sum_n (z_{ni} - \hat z_{ni})^2}{\sum_n (z_{ni} - \bar z_i)^2}}
 
-    where the prediction of a point never sees the point itself. 1 is news, 0 a repetition. Published conventions
-    differ in the bandwidth and in leaving out [Dsilva2015]_, so both are stated here.
+    where the prediction of a point does not use the point itself. 1 means unpredictable, 0 predictable. Published
+    conventions differ in the bandwidth and in leaving out [Dsilva2015]_, so both are stated here.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ def redundancy(
     n_queries : int, default=1000
         Number of points predicted (from all others); None predicts all.
     random_state : int, RandomState or None, default=0
-        Of the choice of queries.
+        Seed of the choice of queries.
 
     Returns
     -------
     residuals : ndarray of shape (n_components,)
-        The first is 1: there is nothing to predict it from. A constant coordinate tells nothing: it gets 0 and a
-        warning, and the others are judged as if it were not there.
+        The first is 1, because there is nothing to predict it from. A constant coordinate gets 0 and a warning, and
+        is not used to predict the others.
 
     Examples
     --------
@@ -145,8 +145,8 @@ def _varying(Z: NDArray) -> NDArray:
     constant = np.array([not standard_position(column[:, None])[0].any() for column in Z.T])
     if constant.any():
         warnings.warn(
-            f"Z must vary in every column, columns {np.flatnonzero(constant).tolist()} are constant: "
-            "they tell nothing, get 0 and are not used to predict others; leave them out.",
+            f"Columns {np.flatnonzero(constant).tolist()} of Z are constant. They get 0 and do not predict other "
+            "columns; leave them out.",
             DegenerateDataWarning,
             stacklevel=outside(),
         )

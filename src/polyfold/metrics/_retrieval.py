@@ -11,14 +11,14 @@ BLOCK = 256
 
 
 def retrieval_precision(found: ArrayLike, truth: ArrayLike) -> float:
-    """Mean share of the true neighbours among those found [Reeve2018, Sec. 6.2].
+    """Mean fraction of the true neighbours among those found [Reeve2018, Sec. 6.2].
 
     Parameters
     ----------
     found : array-like of int of shape (n, k)
-        Indices found for every query; -1 stands for nothing.
+        Indices found for every query; -1 means none.
     truth : array-like of int of shape (n, k)
-        Indices of the true neighbours; -1 stands for none and is not counted.
+        Indices of the true neighbours; -1 means none and is not counted.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def _indices(name: str, values: ArrayLike) -> NDArray:
 def average_accuracy_curve(
     Z: ArrayLike, labels: ArrayLike, *, counts: ArrayLike | None = None, unlabeled: object = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    r"""Mean share of relevant documents among the nearest ones, for growing numbers of them.
+    r"""Mean fraction of relevant documents among the nearest ones, for growing numbers of them.
 
     .. math:: A(r) = \frac{1}{n} \sum_i \frac{1}{r} \, \#\{ j \in N_r(i) : y_j = y_i \}
 

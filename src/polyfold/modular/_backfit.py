@@ -66,6 +66,6 @@ def solve_backfit(
 
 
 def full_width(A: NDArray, B: NDArray, H: int) -> tuple[NDArray, NDArray]:
-    """Add empty dimensions where there are fewer directions than H."""
+    """Add empty dimensions if there are fewer directions than H."""
     missing = H - A.shape[2]
     return np.pad(A, ((0, 0), (0, 0), (0, missing))), np.pad(B, ((0, 0), (0, missing), (0, 0)))

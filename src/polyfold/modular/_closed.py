@@ -22,8 +22,8 @@ from polyfold.modular._problem import MIN_DIVERSITY, Allocation, ModularSolution
 Groups = list[list[int]]
 
 MAX_FRAME = 200  # a Gauss-Newton frame of more directions costs seconds; grouping is as good there
-MAX_REFINED = 120  # beyond, groups are so many that balanced sums leave nothing to exchange
-WORTH = 1e-7  # a merged block must lower the loss by more than this share of it
+MAX_REFINED = 120  # beyond, balanced sums leave nothing to exchange
+WORTH = 1e-7  # a merged block must lower the loss by more than this fraction of it
 DIGITS = 9
 GAP = 1e-12  # relative to ‖T‖²: a grouped solution this near the bound is the optimum
 
@@ -82,16 +82,16 @@ def _same_everywhere(d: NDArray, M: int, H: int) -> NDArray:
 
 
 def _feasible_waterfill(d: NDArray, M: int, H: int, lam: float) -> tuple[Allocation, bool]:
-    """Water-fill, leaving out the weakest directions where the free dimensions cannot hold them all."""
+    """Water-fill; leave out the weakest directions if the free dimensions cannot hold them all."""
     allocation, is_cut = waterfill(d, M, H, lam), False
     while allocation.active - allocation.saturated > M * (H - allocation.saturated):
-        room = allocation.saturated + M * (H - allocation.saturated)
-        allocation, is_cut = waterfill(d[:room], M, H, lam), True
+        most = allocation.saturated + M * (H - allocation.saturated)
+        allocation, is_cut = waterfill(d[:most], M, H, lam), True
     return allocation, is_cut
 
 
 def _saturated_alone(allocation: Allocation, M: int, H: int) -> Groups:
-    """Full directions in groups of their own, the others in groups of numbers of copies as equal as may be."""
+    """Put every saturated direction in its own group, and balance the copies of the others over the other groups."""
     q, p = allocation.saturated, allocation.active
     groups: Groups = [[j] for j in range(q)]
     if q < H:
@@ -204,7 +204,7 @@ def pad(groups: Groups, d: NDArray, M: int) -> NDArray:
 
 
 def deal(weights: NDArray, n_groups: int, size: int) -> Groups:
-    """Deal items, heaviest first, each to the lightest group that has room."""
+    """Assign items, heaviest first, each to the lightest group that is not full."""
     heap = [(0.0, g) for g in range(n_groups)]
     groups: Groups = [[] for _ in range(n_groups)]
     for item in np.argsort(-weights, kind="stable"):

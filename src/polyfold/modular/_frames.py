@@ -1,7 +1,7 @@
 """M projections of rank h whose sum is a given diagonal matrix: fusion frames.
 
 `unit_frames` solves rank one exactly by rotations [Davies2000]_; `projection_frame` any rank by Gauss-Newton
-on the manifold of projections; `frame_may_exist` tells cheaply that no solution exists. Statements and proofs:
+on the manifold of projections; `frame_may_exist` is a cheap test that excludes some problems. Statements and proofs:
 docs/theory/modular-closed-form.md, section 3.
 """
 

@@ -28,7 +28,7 @@ class ModularSolution:
     Parameters
     ----------
     factors : ndarray of shape (M, H, k)
-        F_m, or the encoders B_m where there are decoders.
+        F_m, or the encoders B_m if there are decoders.
     loss_curve : sequence of float
         Loss after every epoch of an iterative solver.
     converged : bool
@@ -83,7 +83,7 @@ def score_solution(solution: ModularSolution, d: NDArray, lam: float, energy: fl
     terms = modular_loss_terms(F, d, energy) if A is None else autoencoder_terms(A, F, d, energy)
     loss = (1 - lam) * terms[0] + lam * terms[1]
     bound = _lower_bound(d, F.shape[0], F.shape[1], lam, energy)
-    beyond = max(energy - float(np.sum(d**2)), 0.0)  # solvers know of the directions only
+    beyond = max(energy - float(np.sum(d**2)), 0.0)  # solvers see the directions only
     return ModularFit(
         factors=F,
         decoders=A,
@@ -100,7 +100,7 @@ def score_solution(solution: ModularSolution, d: NDArray, lam: float, energy: fl
 def as_autoencoders(fit: ModularFit, d: NDArray) -> tuple[NDArray, NDArray]:
     """Return decoders A (M, k, H) with orthonormal columns and encoders B (M, H, k) with A_m B_m diag(d) = Z_m.
 
-    Without decoders of its own the fit is the closed form's: the rows of its factors are orthogonal.
+    A fit without decoders comes from the closed form: the rows of its factors are orthogonal.
     """
     if fit.decoders is not None:
         return fit.decoders, fit.factors
@@ -204,7 +204,7 @@ def bound_of(d: NDArray, allocation: Allocation, M: int, lam: float, energy: flo
 
 
 def _lower_bound(d: NDArray, M: int, H: int, lam: float, energy: float) -> float:
-    """Lower bound for any number of directions; all of the energy where there is none."""
+    """Lower bound for any number of directions; all of the energy if there are none."""
     top = d[: M * H]
     return bound_of(top, waterfill(top, M, H, lam), M, lam, energy) if top.size else energy
 

@@ -1,6 +1,5 @@
 """Nearest neighbours by exact search, FAISS, PyNNDescent or given graphs, with one interface."""
 
-from polyfold._linalg import distinct_rows, n_distinct
 from polyfold.neighbors._engines import fewest_neighbors, sorted_lists, with_own_zeros
 from polyfold.neighbors._search import (
     RECALL_ROWS,
@@ -18,12 +17,10 @@ __all__ = [
     "Neighborhoods",
     "Search",
     "choose_engine",
-    "distinct_rows",
     "fewest_neighbors",
     "find_neighbors",
     "is_graph",
     "make_search",
-    "n_distinct",
     "sorted_lists",
     "with_own_zeros",
     "without_self",

@@ -1,6 +1,6 @@
 """Modular regression networks and deep modular autoencoders, trained with torch (extra ``torch``).
 
-The classes can be imported without torch; fitting one says how to install it.
+The classes can be imported without torch; fitting one without it raises an error with the pip command.
 """
 
 from polyfold.estimators import ModularAutoencoderNetwork, ModularRegressor

@@ -1,34 +1,36 @@
-"""Coordinates that earlier ones cannot predict: smoother, sequence, criterion, extension to new points."""
+"""Coordinates that earlier ones cannot predict: smoother, sequence and its criterion."""
 
-from polyfold.nonredundant._criterion import Selected, novelty, sample_rows, select_kernel, select_sequence
-from polyfold.nonredundant._selection import Regressed, regression_residuals, select_news
 from polyfold.nonredundant._sequence import (
+    Selected,
     Settings,
     Step,
     bandwidth_of,
+    best_mixture,
+    criterion,
     extend,
     given_sequence,
     next_coordinate,
+    sample_rows,
+    select_kernel,
+    select_sequence,
     warn_if_saturated,
 )
 from polyfold.nonredundant._smoother import SMOOTHERS, predictable_functions, smoother_matrix
 
 __all__ = [
     "SMOOTHERS",
-    "Regressed",
     "Selected",
     "Settings",
     "Step",
     "bandwidth_of",
+    "best_mixture",
+    "criterion",
     "extend",
     "given_sequence",
     "next_coordinate",
-    "novelty",
     "predictable_functions",
-    "regression_residuals",
     "sample_rows",
     "select_kernel",
-    "select_news",
     "select_sequence",
     "smoother_matrix",
     "warn_if_saturated",

@@ -5,17 +5,30 @@ Step i solves, in the measure w of the operator (`polyfold.kernels`), with g = �
     max gᵀ K g   with   ‖g‖ = 1,   Σ w f = 0 (per component),   Σ m f v = 0 for every v the smoother sees,
 
 [Blau2017, eq. 11 and 12] → `next_coordinate`; steps 4–9 → `given_sequence`. The paper leaves the bandwidth of the
-smoother and the number of coordinates to the user; `_criterion.py` selects them.
+smoother and the number of coordinates to the user. One criterion selects them (`select_sequence`): u(F), the fraction
+of the variance of X that remains if every row is predicted from its 10 nearest rows in the standardised coordinates F.
+
+- Bandwidth: the one with the lowest u, or the widest one within its standard error.
+- Direction: eigenvectors of nearly equal eigenvalues mix the directions of the data. From the second coordinate on, the
+  combination of the first three with the lowest u replaces the top eigenvector (`best_mixture`).
+- Number: a further coordinate f must divide u by a larger factor than the same coordinate, permuted, multiplies it:
+  u(F) / u(F, f) > u(F, permuted f) / u(F).
+- Kernel: a kernel replaces the one before it in the list if its u is clearly lower (`select_kernel`).
+
+Measured effect: docs/guide/nonredundant.md and benchmarks/studies/nonredundant.py.
 """
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyfold._policy import CLEARLY_LOWER, MAX_AUTO_COMPONENTS, MIXED_DIRECTIONS, SEARCH_ROWS
 from polyfold._progress import track
+from polyfold._regression import NeighborRegression
 from polyfold._typing import Matrix
 from polyfold._validation import outside
 from polyfold.exceptions import DegenerateDataWarning
@@ -28,6 +41,8 @@ _TOL = 1e-6
 _ROUNDING = 1e-10
 # A walk of many steps that has this little of a direction left cannot be extended to new points.
 _DECAYED = 1e-4
+# Rows on which combinations of eigenvectors are compared, and rounds of it.
+_MIXING_ROWS, _MIXING_ROUNDS = 1000, 2
 
 
 @dataclass(frozen=True)
@@ -42,16 +57,18 @@ class Settings:
 
 @dataclass(frozen=True)
 class Step:
-    """One coordinate f = (raw − center) / scale and what is needed to extend it to new points.
+    """One coordinate f = (functions @ mix − center) / scale and what is needed to extend it to new points.
 
-    `alpha` is the bandwidth factor of the smoother on the earlier coordinates (None for the first). `intercepts` (one
-    per component) and `slopes` give the part that the constraints removed. `residual` is that of the eigenvector
-    equation, relative to the cost or the eigenvalue.
+    `functions` (N, k) are constrained eigenvectors; k is 1 unless directions were mixed. `alpha` is the bandwidth
+    factor of the smoother on the earlier coordinates (None for the first). `intercepts` (one per component) and
+    `slopes` give the part that the constraints removed. `residual` is the largest one of the eigenvector equations,
+    relative to the cost or the eigenvalue.
     """
 
     values: NDArray
-    raw: NDArray
-    eigenvalue: float
+    functions: NDArray
+    mix: NDArray
+    eigenvalues: NDArray
     center: float
     scale: float
     predictable: Predictable | None
@@ -59,6 +76,16 @@ class Step:
     slopes: NDArray
     alpha: float | None = None
     residual: float = np.nan
+
+    @property
+    def eigenvalue(self) -> float:
+        """Return f'Kf of the coordinate in the kernel's measure."""
+        return float(self.mix**2 @ self.eigenvalues)
+
+    @property
+    def raw(self) -> NDArray:
+        """Return the coordinate before it is centred and scaled."""
+        return self.functions @ self.mix
 
     def slim(self) -> "Step":
         """Return a copy without the values of the excluded functions, which only fitting needs."""
@@ -70,13 +97,37 @@ class Step:
         return 0 if self.predictable is None else self.predictable.rank
 
 
+@dataclass(frozen=True)
+class Selected:
+    """Coordinates with their scores: u after each of them, and u with the last of them permuted.
+
+    If the number was selected, the scores have one entry more than there are coordinates, of the first rejected one.
+    """
+
+    steps: list[Step]
+    scores: NDArray
+    permuted: NDArray
+
+    @property
+    def unexplained(self) -> float:
+        """Unexplained fraction of all coordinates, 1 if there are none."""
+        return float(self.scores[len(self.steps) - 1]) if self.steps else 1.0
+
+
 def given_sequence(
-    operator: Operator, solver: EigenSolver, alphas: list[float | None], settings: Settings
+    operator: Operator,
+    solver: EigenSolver,
+    alphas: list[float | None],
+    settings: Settings,
+    mixing: NeighborRegression | None = None,
 ) -> list[Step]:
-    """Find one coordinate for every bandwidth factor, the first of which is None; fewer if the kernel has no more."""
+    """Find one coordinate for every bandwidth factor, the first of which is None; fewer if the kernel has no more.
+
+    With `mixing`, each coordinate after the first has the direction with the lowest u, without it the top eigenvector.
+    """
     steps: list[Step] = []
     for alpha in track(alphas, "coordinates"):
-        step = next_coordinate(operator, solver, values_of(steps, operator), alpha, settings, rounding(steps))
+        step = next_coordinate(operator, solver, values_of(steps, operator), alpha, settings, rounding(steps), mixing)
         if step is None:
             break
         steps.append(step)
@@ -105,6 +156,7 @@ def next_coordinate(
     alpha: float | None,
     settings: Settings,
     lowest: float = 0.0,
+    mixing: NeighborRegression | None = None,
 ) -> Step | None:
     """Find the coordinate after the columns of `F` (N, i − 1), with bandwidth factor `alpha`; None if none is left.
 
@@ -126,11 +178,38 @@ def next_coordinate(
     if Q.shape[1] >= operator.n_samples:
         return None
     start = np.random.RandomState(settings.seed).standard_normal(operator.n_samples)
-    G = solver.top(Q, 1, start, _TOL)[1]
-    step = replace(_step(operator, G[:, 0], Q, T, predictable, alpha), residual=float(residuals(operator, Q, G)[0]))
-    if operator.steps > 1 and step.eigenvalue <= _DECAYED:
+    # One coordinate alone explains most if it winds through several directions, so the first one is not mixed.
+    count = 1 if mixing is None or F.shape[1] == 0 else min(MIXED_DIRECTIONS, operator.n_samples - Q.shape[1])
+    G = solver.top(Q, count, start, _TOL)[1]
+    eigenvalues = np.einsum("ij,ij->j", G, operator.apply(G))
+    floor = _DECAYED if operator.steps > 1 else lowest if operator.has_units else -np.inf
+    G = G[:, np.abs(eigenvalues) > floor]
+    if G.shape[1] == 0:
         return None
-    return None if operator.has_units and abs(step.eigenvalue) <= lowest else step
+    mix = np.ones(1) if mixing is None else best_mixture(mixing, F, G / np.sqrt(operator.weights)[:, None])
+    return _step(operator, G[:, : len(mix)], mix, Q, T, predictable, alpha)
+
+
+def best_mixture(regression: NeighborRegression, F: NDArray, H: NDArray) -> NDArray:
+    """Return the unit combination of the functions `H` (N, k) with the lowest u beside the coordinates `F`.
+
+    u is approximated by a quadratic form, exact at the basis functions and at sums and differences of two of them. Its
+    eigenvectors are the basis of the second round. The first function alone, weight (1,), is kept if the combination is
+    not better by more than the standard error.
+    """
+    regression, basis = regression.thinned(_MIXING_ROWS), np.eye(H.shape[1])
+
+    def errors(weights: NDArray) -> NDArray:
+        return regression.unexplained(np.column_stack([F, H @ weights]))
+
+    first = errors(basis[:, 0])
+    for _ in range(_MIXING_ROUNDS):
+        form = np.diag([errors(weights).mean() for weights in basis.T])
+        for i, j in combinations(range(len(form)), 2):
+            sum_, difference = basis[:, i] + basis[:, j], basis[:, i] - basis[:, j]
+            form[i, j] = form[j, i] = (errors(sum_).mean() - errors(difference).mean()) / 2
+        basis = basis @ np.linalg.eigh(form)[1]
+    return basis[:, 0] if _exceeds(first, errors(basis[:, 0])) else np.ones(1)
 
 
 def _orthonormal(operator: Operator, predictable: Predictable | None) -> tuple[NDArray, NDArray]:
@@ -149,24 +228,32 @@ def _orthonormal(operator: Operator, predictable: Predictable | None) -> tuple[N
 
 
 def _step(
-    operator: Operator, g: NDArray, Q: NDArray, T: NDArray, predictable: Predictable | None, alpha: float | None
+    operator: Operator,
+    G: NDArray,
+    mix: NDArray,
+    Q: NDArray,
+    T: NDArray,
+    predictable: Predictable | None,
+    alpha: float | None,
 ) -> Step:
-    raw = g / np.sqrt(operator.weights)
-    image = operator.apply(g)
+    functions = G / np.sqrt(operator.weights)[:, None]
+    raw, image = functions @ mix, operator.apply(G)
     taken = T @ (Q.T @ image)
     n_trivial = len(taken) - (0 if predictable is None else predictable.values.shape[1])
     center, scale = float(raw.mean()), max(float(raw.std()), np.finfo(np.float64).tiny)
     sign = 1.0 if raw[np.argmax(np.abs(raw - center))] >= center else -1.0
     return Step(
         values=sign * (raw - center) / scale,
-        raw=raw,
-        eigenvalue=float(g @ image),
+        functions=functions,
+        mix=mix,
+        eigenvalues=np.einsum("ij,ij->j", G, image),
         center=center,
         scale=sign * scale,
         predictable=predictable,
         intercepts=taken[:n_trivial],
-        slopes=np.empty(0) if predictable is None else predictable.coefficients @ taken[n_trivial:],
+        slopes=np.empty((0, len(mix))) if predictable is None else predictable.coefficients @ taken[n_trivial:],
         alpha=alpha,
+        residual=float(residuals(operator, Q, G).max()),
     )
 
 
@@ -179,13 +266,114 @@ def extend(operator: Operator, steps: list[Step], X: Matrix) -> NDArray:
     extension = operator.extend(X)
     F = np.empty((X.shape[0], len(steps)))
     for i, step in enumerate(steps):
-        predictable: Any = 0.0
-        if step.predictable is not None:
-            predictable = (step.predictable.features(F[:, :i]) @ step.slopes)[:, None]
-        eigenvalue, intercepts = np.array([step.eigenvalue]), step.intercepts[:, None]
-        raw = extension.values(step.raw[:, None], eigenvalue, intercepts, predictable)
-        F[:, i] = (raw[:, 0] - step.center) / step.scale
+        predictable = 0.0 if step.predictable is None else step.predictable.features(F[:, :i]) @ step.slopes
+        functions = extension.values(step.functions, step.eigenvalues, step.intercepts, predictable)
+        F[:, i] = (functions @ step.mix - step.center) / step.scale
     return F
+
+
+def select_sequence(
+    operator: Operator,
+    solver: EigenSolver,
+    X: Matrix,
+    n_components: int | None,
+    bandwidths: tuple[float, ...],
+    settings: Settings,
+    *,
+    by_distances: bool = False,
+) -> Selected:
+    """Find coordinates of the rows of `X` one by one, each with the best of `bandwidths`, given from wide to narrow.
+
+    `n_components` None selects their number, at most `MAX_AUTO_COMPONENTS`. `X` may hold distances of its rows.
+    """
+    limit = MAX_AUTO_COMPONENTS if n_components is None else n_components
+    limit = min(limit, operator.n_samples - operator.trivial.shape[1])
+    regression = criterion(operator, X, settings.seed, by_distances=by_distances)
+    steps: list[Step] = []
+    scores, permuted = [], []
+    for _ in track(range(limit), "coordinates"):
+        step, score = _best_step(operator, solver, steps, bandwidths, regression, settings)
+        if step is None:
+            break
+        shuffled = np.random.RandomState(settings.seed).permutation(step.values)
+        scores.append(score)
+        permuted.append(regression.unexplained(np.column_stack([values_of(steps, operator), shuffled])).mean())
+        if n_components is None and steps and not _is_worth(scores[-2], scores[-1], permuted[-1]):
+            break
+        steps.append(step)
+    return Selected(steps, np.array(scores), np.array(permuted))
+
+
+def criterion(operator: Operator, X: Matrix, seed: int, *, by_distances: bool = False) -> NeighborRegression:
+    """Prepare u on at most `SEARCH_ROWS` of the distinct rows of `X`, which may hold distances of its rows."""
+    points = sample_rows(operator.n_samples, seed)
+    rows = points if operator.row_points is None else np.unique(operator.row_points, return_index=True)[1][points]
+    if by_distances:
+        return NeighborRegression.of_distances(X[np.ix_(rows, rows)], points)
+    return NeighborRegression.of(X[rows], points)
+
+
+def sample_rows(n: int, seed: int) -> NDArray:
+    """Return the numbers of at most `SEARCH_ROWS` of n rows, ascending."""
+    return np.arange(n) if n <= SEARCH_ROWS else np.sort(np.random.RandomState(seed).choice(n, SEARCH_ROWS, False))
+
+
+def _best_step(
+    operator: Operator,
+    solver: EigenSolver,
+    steps: list[Step],
+    bandwidths: tuple[float, ...],
+    regression: NeighborRegression,
+    settings: Settings,
+) -> tuple[Step | None, float]:
+    """Return the coordinate with the best bandwidth and, if there was a choice, the best direction; and its u."""
+    F = values_of(steps, operator)
+    tried: list[tuple[Step, NDArray]] = []
+    best, worse = np.empty(0), 0
+    for alpha in bandwidths if steps else (None,):
+        step = next_coordinate(operator, solver, F, alpha, settings, rounding(steps))
+        if step is None:
+            continue
+        errors = regression.unexplained(np.column_stack([F, step.values]))
+        tried.append((step, errors))
+        best = errors if len(tried) == 1 or errors.mean() < best.mean() else best
+        worse = worse + 1 if _exceeds(errors, best) else 0
+        # More than √n means of n points are not known well enough to be zero, and narrower smoothers see even more.
+        if worse == 2 or step.rank > np.sqrt(len(F)):
+            break
+    step, errors = next((pair for pair in tried if not _exceeds(pair[1], best)), (None, np.ones(1)))
+    if step is not None and steps and len(bandwidths) > 1:
+        step = next_coordinate(operator, solver, F, step.alpha, settings, rounding(steps), regression) or step
+        errors = regression.unexplained(np.column_stack([F, step.values]))
+    return step, float(errors.mean())
+
+
+def _exceeds(errors: NDArray, best: NDArray) -> bool:
+    """Whether the mean of errors exceeds that of others, of the same rows, by more than its standard error."""
+    difference = errors - best
+    return bool(difference.mean() > difference.std() / np.sqrt(len(difference)))
+
+
+def select_kernel(found: Mapping[str, Selected]) -> str:
+    """Return the name of the kernel to use: a later one replaces an earlier one if its u is clearly lower.
+
+    If it has more coordinates, it must also pass the rule for a further coordinate.
+    """
+    names = iter(found)
+    chosen = next(names)
+    for name in names:
+        old, new = found[chosen], found[name]
+        is_worth = len(new.steps) <= len(old.steps) or _is_worth(
+            old.unexplained, new.unexplained, new.permuted[len(new.steps) - 1]
+        )
+        if is_worth and new.unexplained < CLEARLY_LOWER * old.unexplained:
+            chosen = name
+    return chosen
+
+
+def _is_worth(before: float, after: float, permuted: float) -> bool:
+    """Whether a coordinate divides u by a larger factor than the same coordinate, permuted, multiplies it."""
+    return before**2 > after * permuted
 
 
 def warn_if_saturated(steps: list[Step], n: int) -> None:

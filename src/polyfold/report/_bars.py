@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RedundancyDisplay(Display):
-    """One bar for every coordinate, or every module: how much of it is news, or how much it repeats the others.
+    """One bar per coordinate or module: how unpredictable it is from the others, or how much it repeats them.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class RedundancyDisplay(Display):
     def from_estimator(
         cls, estimator: BaseEstimator, X: Table, *, ax: "Axes | None" = None, theme: Theme | None = None
     ) -> Self:
-        """Plot the bars of a fitted estimator: distance correlation of modules, news of coordinates."""
+        """Plot the bars of a fitted estimator: distance correlation of modules, novelty of coordinates."""
         model, rows = unwrap(estimator, X)
         return cls._of(views_of(model, rows), true_rows(model, rows)).plot(ax, theme=theme)
 
@@ -64,10 +64,8 @@ class RedundancyDisplay(Display):
     @classmethod
     def _of(cls, views: Views, X: Matrix | None) -> Self:
         scorer = Scorer(X if views.kind == "layers" else None, len(views.whole), None, check_random_state(0))
-        label, values = scorer.bars(views)
-        part = {"modules": "module", "coordinates": "coordinate"}.get(views.kind)
-        names = [view.name for view in views.views] if part is None else [f"{part} {i}" for i in range(len(values))]
-        return cls(values, names=names, label=label)
+        label, bars = scorer.bars(views)
+        return cls(list(bars.values()), names=list(bars), label=label)
 
     def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
         """Draw on `ax`, or on a new figure, in the colours of `theme`."""

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyfold._typing import SupportsArray
 
-# More columns or longer texts say more than one reads while hovering.
-MOST_COLUMNS, MOST_LETTERS, MOST_CLASSES = 12, 80, 40
+# Letters of a value, and classes of a column.
+MOST_LETTERS, MOST_CLASSES = 80, 40
 # The class of points without a label.
 MISSING = "missing"
 
@@ -21,14 +21,14 @@ MISSING = "missing"
 Columns: TypeAlias = SupportsArray | Mapping[str, ArrayLike]
 
 
-def named_columns(columns: Columns | None, X: object, n: int) -> list[tuple[Hashable, NDArray]]:
-    """Return names and columns of a mapping or a table; without any, those of `X` if it is a table."""
+def named_columns(columns: Columns | None, X: object, n: int, most: int = 100) -> list[tuple[Hashable, NDArray]]:
+    """Return names and the first columns of a mapping or a table; without any, those of `X` if it is a table."""
     table: Any = columns if columns is not None else X if hasattr(X, "columns") else {}
     if not hasattr(table, "columns") and not isinstance(table, Mapping):
         raise TypeError(f"columns must be a mapping of names to values or a data frame, got {type(table).__name__}.")
     # Tables without items (polars) have no name twice; those of pandas may.
     pairs = table.items() if hasattr(table, "items") else ((name, table[name]) for name in table.columns)
-    out: list[tuple[Hashable, NDArray]] = [(name, as_column(values)) for name, values in list(pairs)[:MOST_COLUMNS]]
+    out: list[tuple[Hashable, NDArray]] = [(name, as_column(values)) for name, values in list(pairs)[:most]]
     for name, values in out:
         if values.shape != (n,):
             raise ValueError(f"columns[{name!r}] must have {n} values, one for each row of X, got {values.shape}.")
@@ -56,6 +56,7 @@ def encode(name: str, values: ArrayLike, *, few: int = MOST_CLASSES) -> dict[str
         "name": name,
         "kind": "class",
         "classes": [names[i] for i in order],
+        "numeric": all(map(_is_number, known)),
         "values": [place[code] for code in codes],
     }
 
@@ -139,5 +140,9 @@ def _text(label: Any) -> str:
     if label is None:
         return MISSING
     short = isinstance(label, float) and label.is_integer() and abs(label) < 1e15
-    text = str(int(label)) if short else str(label)
-    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
+    return shortened(str(int(label)) if short else str(label))
+
+
+def shortened(text: str, letters: int = MOST_LETTERS) -> str:
+    """Return a text of at most so many letters."""
+    return text if len(text) <= letters else text[: letters - 1] + "…"

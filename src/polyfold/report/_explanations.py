@@ -21,6 +21,7 @@ class Explained(Protocol):
     tables: dict[str, dict[str, NDArray]]
     names: dict[str, str]
     walk: NDArray | None
+    strips: NDArray | None
     means: dict[str, NDArray]
     feature_names: list[str]
     images: tuple[int, int] | None
@@ -44,7 +45,7 @@ class ExplanationDisplay(Display):
         From :func:`polyfold.explain`.
     kind : {"axes", "clusters", "walk"}
         Strengths of features for each axis (or of pixels, as a map), effects for each cluster (or its mean image), or
-        mean images or features along each axis.
+        images or means of features along each axis.
 
     Attributes
     ----------
@@ -85,7 +86,7 @@ class ExplanationDisplay(Display):
                 _bars(ax, table["feature"][own], table["strength"][own], table["sign"][own])
                 ax.axvline(float(table["null"][own[0]]), color="gray", linestyle=":", linewidth=1)
                 ax.set_xlim(0, 1)
-                ax.set_xlabel("share of variance explained")
+                ax.set_xlabel("fraction of variance explained")
             ax.set_title(_wrapped(f"axis {k}: {shown.name_of(f'axis {k}')}"), loc="left")
 
     def _plot_clusters(self, plt: Any) -> None:
@@ -112,19 +113,18 @@ class ExplanationDisplay(Display):
         ax.set_xlabel("standardised difference, 95 % interval")
 
     def _plot_walk(self, plt: Any) -> None:
-        shown, walk = self.explanation, np.asarray(self.explanation.walk)
-        count = len(walk)
-        if shown.images is None:
-            for k, ax in enumerate(self._panels(plt, count, (3.6, 2.6))):
+        shown = self.explanation
+        if shown.images is None or shown.strips is None:
+            for k, ax in enumerate(self._panels(plt, len(np.asarray(shown.walk)), (3.6, 2.6))):
                 self._walk_lines(ax, k)
             return
-        steps = walk.shape[1]
+        count, steps, _ = shown.strips.shape
         axes = self._grid(plt, count, steps, (1.1 * steps + 0.6, 1.35 * count))
         layout: Any = self.figure_.get_layout_engine()
         layout.set(rect=(0, 0, 1, 1 - 0.15 / count), hspace=0.15)  # space for the names
         for k, line in enumerate(axes):
-            low, high = walk[k].min(), walk[k].max()
-            for ax, image in zip(line, walk[k], strict=True):
+            low, high = shown.strips.min(), shown.strips.max()
+            for ax, image in zip(line, shown.strips[k], strict=True):
                 ax.imshow(image.reshape(shown.images), cmap="gray", vmin=low, vmax=high)
                 ax.set(xticks=[], yticks=[])
             text = _wrapped(f"axis {k}: {shown.name_of(f'axis {k}')}", 90)

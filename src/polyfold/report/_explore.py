@@ -1,4 +1,4 @@
-"""One page to explore a fitted model with: linked views, the diversity slider, neighbours, figures."""
+"""An HTML report of a fitted model: named clusters on a map, linked views, selections, sliders, neighbours."""
 
 import base64
 import gzip
@@ -6,7 +6,7 @@ import hashlib
 import html
 import json
 import numbers
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
@@ -21,16 +22,19 @@ from polyfold._files import write_file
 from polyfold._threads import using_threads
 from polyfold._typing import RandomState, Table
 from polyfold._validation import check_count
-from polyfold.report._columns import Columns, apart, as_column, encode, named_columns
-from polyfold.report._images import as_images, sheet
+from polyfold.report._annotations import describe_axes, name_clusters, name_view
+from polyfold.report._columns import Columns
+from polyfold.report._explanations import Explained
+from polyfold.report._points import Points
 from polyfold.report._scores import Scorer, true_rows
 from polyfold.report._steps import SliderStep, path_of, quantised, slider_grid, steps_of, thinned, with_neighbors
-from polyfold.report._views import Model, View, _as_rows, plane_of, unwrap
+from polyfold.report._views import Model, Views, _as_rows, unwrap
 
 # A page stays below 5 MB: what the frame and the drawing library leave of it.
 _PAGE_BYTES = 4_600_000
 _NEIGHBORS, _VIEWS = 6, 6
-SCRIPTS = ("regl-scatterplot.min.js", "data.js", "panels.js", "details.js", "explorer.js")
+_OWN_SCRIPTS = ("data", "profiles", "panels", "labels", "details", "selection", "explorer")
+SCRIPTS = ("regl-scatterplot.min.js", *(f"{name}.js" for name in _OWN_SCRIPTS))
 
 
 class Arrays:
@@ -84,10 +88,13 @@ class Chapter:
         What JSON can hold.
     steps : list
         The stations of the slider.
+    explanation : Explanation, default=None
+        Names of the views.
     """
 
     content: dict[str, Any]
     steps: list[SliderStep]
+    explanation: Explained | None = None
 
 
 def explore(
@@ -97,6 +104,8 @@ def explore(
     y: ArrayLike | None = None,
     images: ArrayLike | None = None,
     columns: Columns | None = None,
+    texts: Sequence[str] | None = None,
+    explanation: Explained | None = None,
     path: str | Path = "report.html",
     title: str | None = None,
     views: Mapping[str, ArrayLike] | None = None,
@@ -104,37 +113,44 @@ def explore(
     max_points: int = 10_000,
     random_state: RandomState = 0,
 ) -> Path:
-    """Write one HTML file in which a fitted model can be explored, without a server or a connection.
+    """Write an HTML report of a fitted model as one file that needs no server.
 
-    It shows small multiples of the modules, of the layers of a network or of pairs of coordinates; points selected
-    in one are highlighted in all. Models with `diversity_path` have a slider over λ, and clusterers with `levels_` one
-    over the levels, which colours all views.
+    Clusterers are shown by a map with the names of the clusters, other models by plots of their modules, layers or
+    pairs of coordinates. Selected rows are highlighted in all plots, and described by the columns, words or mean images
+    by which they differ from the rest. Models with `diversity_path` have a slider over λ, clusterers with `levels_` one
+    over the levels.
 
     Parameters
     ----------
     model : fitted estimator or ndarray of shape (n, c)
         Any polyfold or scikit-learn representation, a pipeline that ends in one, or the coordinates themselves.
     X : {array-like, sparse matrix, data frame} of shape (n, n_features)
-        The points to show, as the model's `transform` takes them.
+        The rows to show, as the model's `transform` takes them.
     y : array-like of shape (n,), default=None
-        Classes or numbers to colour by, called by the name of the series, or of the entry of `columns` that is the
-        same array.
+        Classes or numbers to colour by. The name is that of the series, or of the entry of `columns` that is the same
+        array.
     images : array-like of shape (n, height, width) or (n, height, width, 3), default=None
-        Pictures of the points, shown as thumbnails.
+        One image for each row, shown as thumbnails and mean images.
     columns : data frame or mapping of str to array-like of shape (n,), default=None
-        What to show beside a point; None takes the columns of `X` where it is a data frame.
+        Values of every row, by which selections are described. None takes the columns of `X`; those of an array only
+        if there are neither images nor texts.
+    texts : sequence of str, default=None
+        One text for each row. Selections are then described by words and typical texts.
+    explanation : Explanation, default=None
+        From :func:`polyfold.explain` for the same model. Clusters, axes and modules are shown with their names. Pass
+        ``levels=True`` there for the names of the clusters of all levels.
     path : str or Path, default="report.html"
     title : str, default=None
         None is the name of the model's class.
     views : mapping of str to array-like of shape (n, c), default=None
-        Further representations of the same points, to compare with.
+        Further representations of the same points, to compare with. One named "map" comes first.
     diversities : sequence of float, default=None
-        Stations of the slider beside the model's own λ. None is a grid that widens towards 0 where the closed form
-        gives them in milliseconds, and no slider for iterative solvers, which are run again for every station.
+        Values of λ on the slider, in addition to that of the model. None takes a grid for the closed form. Iterative
+        solvers have no slider by default, because they are fitted again for every value.
     max_points : int, default=10000
-        Of more points, so many are drawn at random; the page says so.
+        Rows that are shown. If there are more, they are drawn at random.
     random_state : int, RandomState or None, default=0
-        Of that choice, and of the points that figures are taken from.
+        Seed of the rows that are drawn, of those that scores are computed from, and of the map.
 
     Returns
     -------
@@ -142,9 +158,9 @@ def explore(
 
     Notes
     -----
-    Up to 10,000 points the file stays below 5 MB: where it would not, first neighbours are kept for the model's own
-    λ only, then stations of the slider are left out, and thumbnails are small. Figures are of at most 1,000 points,
-    each left out of its own neighbours.
+    Up to 10,000 rows the file stays below 5 MB. If necessary, neighbours are stored for the model's own λ only, values
+    of λ are left out, and thumbnails are small. Scores are computed from at most 1,000 rows; a row is never its own
+    neighbour.
 
     Examples
     --------
@@ -159,13 +175,13 @@ def explore(
     True
     """
     one = chapter(
-        model, X, y=y, images=images, columns=columns, views=views, diversities=diversities, max_points=max_points,
-        random_state=random_state,
+        model, X, y=y, images=images, columns=columns, texts=texts, explanation=explanation, views=views,
+        diversities=diversities, max_points=max_points, random_state=random_state,
     )  # fmt: skip
     return write_page([one], path, title=title or one.content["name"])
 
 
-@using_threads(None)  # one each in the libraries below: theirs would wait for one another by spinning
+@using_threads(None)  # one thread in BLAS and OpenMP: their pools slow one another down
 def chapter(
     model: Model,
     X: Table,
@@ -173,12 +189,15 @@ def chapter(
     y: ArrayLike | None = None,
     images: ArrayLike | None = None,
     columns: Columns | None = None,
+    texts: Sequence[str] | None = None,
+    explanation: Explained | None = None,
+    compared: Mapping[str, Explained] | None = None,
     views: Mapping[str, ArrayLike] | None = None,
     diversities: Sequence[float] | None = None,
     max_points: int = 10_000,
     random_state: RandomState = 0,
     name: str | None = None,
-    note: str = "",
+    note: str | None = None,
     table: Sequence[Sequence[str]] = (),
     max_bytes: int = _PAGE_BYTES,
 ) -> Chapter:
@@ -186,12 +205,14 @@ def chapter(
 
     Parameters
     ----------
-    model, X, y, images, columns, views, diversities, max_points, random_state : optional
+    model, X, y, images, columns, texts, explanation, views, diversities, max_points, random_state : optional
         As in :func:`explore`.
+    compared : mapping of str to Explanation, default=None
+        Explanations of other models of the same rows. Their axes are shown next to those of the model.
     name : str, default=None
         None is the name of the model's class.
-    note : str, default=""
-        What to see, in a sentence.
+    note : str, default=None
+        What was done, in a sentence. None describes the model and the data.
     table : sequence of rows of str, default=()
         A comparison; the first row is its head.
     max_bytes : int, default=4600000
@@ -207,33 +228,48 @@ def chapter(
         raise ValueError(f"X must have at least 3 rows to be explored, got {total}.")
     check_count("max_points", max_points, minimum=3)
     rows = np.sort(rng.permutation(total)[:max_points]) if total > max_points else np.arange(total)
-    points = _Points(X, y, images, columns, views, rows, model)
-    inner, inner_X = unwrap(model, _safe_indexing(X, rows) if len(rows) < total else X)
+    if isinstance(model, np.ndarray):
+        model = _as_rows(model, total)[rows]
+    shown_X = _safe_indexing(X, rows) if len(rows) < total else X
+    inner, inner_X = unwrap(model, shown_X)
+    points = Points(X, rows, y=y, columns=columns, texts=texts, views=views)
+    if columns is None and texts is None and images is None and not hasattr(X, "columns"):
+        points.add_features(inner, shown_X, getattr(explanation, "feature_names", ()))
+    if hasattr(inner, "labels_"):
+        points.add_clusters(inner, inner_X)
+    if images is not None:
+        points.add_images(images, model, shown_X)
     content, pictures = points.describe(), len(json.dumps(points.sheets))
+    if explanation is not None:
+        name_clusters(content["columns"], content["levels"], explanation)
     left = max_bytes - pictures - len(json.dumps(content)) // 3
     shown = _VIEWS + len(points.views)
     place, lists = 4 * len(rows) * shown, 8 * len(rows) * shown * _NEIGHBORS // 3
     stations = thinned(path_of(inner, slider_grid(inner, diversities)), inner, max(1, int((left - lists) // place)))
     scorer = Scorer(true_rows(inner, inner_X), len(rows), points.classes, rng)
-    steps = steps_of(stations, inner_X, points.views, scorer, most=_VIEWS)
+    steps = steps_of(stations, inner_X, points.views, scorer, rng, most=_VIEWS)
     start = next(i for i, m in enumerate(stations) if m is inner)
     everywhere = left - len(steps) * place > len(steps) * lists
     steps = [
         with_neighbors(s, min(_NEIGHBORS, len(rows) - 1)) if everywhere or i == start else s
         for i, s in enumerate(steps)
     ]
+    described = describe_axes(explanation)
+    for method, other in (compared or {}).items():
+        described += describe_axes(other, method)
     content |= {
         "name": name or type(inner).__name__.replace("ndarray", "coordinates"),
-        "note": note,
+        "note": _sentence(inner, shown_X, points, steps[0].views) if note is None else note,
+        "axes": described,
         "table": [list(map(str, row)) for row in table],
         "total": total,
         "start": start,
         "parts": steps[0].views.count,
         "shown": steps[0].views.shown,
         "kind": steps[0].views.kind,
-        "parameters": _parameters(model),
+        "parameters": _parameters(model[-1] if isinstance(model, Pipeline) else model),
     }
-    return Chapter(content | points.sheets, steps)
+    return Chapter(content | points.sheets, steps, explanation)
 
 
 def write_page(chapters: Sequence[Chapter], path: str | Path, *, title: str) -> Path:
@@ -250,107 +286,25 @@ def write_page(chapters: Sequence[Chapter], path: str | Path, *, title: str) -> 
     path : Path
     """
     arrays = Arrays()
-    contents = [one.content | {"steps": [_packed(step, arrays) for step in one.steps]} for one in chapters]
+    contents = [
+        one.content | {"steps": [_packed(step, one.explanation, arrays) for step in one.steps]} for one in chapters
+    ]
     path = Path(path)
     write_file(path, document(title, contents, arrays).encode())
     return path
 
 
-class _Points:
-    """What is known of the points that are shown, checked."""
-
-    def __init__(
-        self,
-        X: Table,
-        y: ArrayLike | None,
-        images: ArrayLike | None,
-        columns: Columns | None,
-        views: Mapping[str, ArrayLike] | None,
-        rows: NDArray,
-        model: Model,
-    ):
-        total, self.n, self.rows = _num_samples(X), len(rows), rows
-        given = named_columns(columns, X, total)
-        self.label, given = _told_apart(y, given)
-        self.columns = [(name, values[rows]) for name, values in given]
-        self.colored, self.classes = False, None
-        points = _safe_indexing(X, rows) if self.n < total else X
-        if hasattr(model, "labels_") and hasattr(model, "predict"):
-            self._color_by("cluster", np.asarray(model.predict(points)))
-        self.levels = _levels(model, points) if hasattr(model, "level_scores_") else []
-        if y is not None:
-            self._set_labels(y, total)
-        self.views = [_extra_view(k, v, total, rows) for k, v in (views or {}).items()]
-        self.sheets: dict[str, Any] = {}
-        if images is not None:
-            pictures = np.asarray(images)
-            self.sheets["images"] = sheet(as_images(pictures, total)[rows])
-            self._rebuild(model, points, pictures[rows])
-
-    def describe(self) -> dict[str, Any]:
-        """Return the columns; the first colours the points where there are labels or clusters."""
-        names = apart([str(name) for name, _ in self.columns])
-        return {
-            "n": self.n,
-            "columns": [encode(name, values) for name, (_, values) in zip(names, self.columns, strict=True)],
-            "color": 0 if self.colored else -1,
-            "levels": self.levels,
-            "rows": self.rows.tolist() if self.rows[-1] >= self.n else None,
-        }
-
-    def _color_by(self, name: Hashable, values: NDArray) -> None:
-        self.columns, self.colored = [(name, values), *self.columns], True
-
-    def _set_labels(self, y: ArrayLike, total: int) -> None:
-        labels = as_column(y)
-        if labels.shape != (total,):
-            raise ValueError(f"y must have {total} values, one for each row of X, got shape {labels.shape}.")
-        self._color_by(self.label, labels[self.rows])
-        coded = encode("y", self.columns[0][1])
-        if coded["kind"] == "class":
-            self.classes = np.array(coded["values"])
-
-    def _rebuild(self, model: Model, X: Table, pictures: NDArray) -> None:
-        """Add what the model makes of the pictures, where it can."""
-        if not hasattr(model, "inverse_transform") or hasattr(X, "toarray") or pictures[0].size != np.shape(X)[1]:
-            return
-        rebuilt = np.asarray(model.inverse_transform(model.transform(X)))
-        error = np.sqrt(np.mean((rebuilt - np.asarray(X)) ** 2, axis=1))
-        self.columns.append(("reconstruction error", error))
-        self.sheets["rebuilt"] = sheet(as_images(rebuilt.reshape(pictures.shape), self.n, like=pictures))
-
-
-def _levels(model: Any, X: Table) -> list[dict[str, Any]]:
-    """Return the clusters of the points at every level, coarse to fine."""
-    numbers, tree = list(model.level_scores_), model.cluster_tree_
-    if not numbers:
-        return []
-    fine = np.asarray(model.predict(X, n_clusters=numbers[-1]))
-    levels = []
-    for number in numbers:
-        # Levels are nested: the finest cluster of a point decides all others. The last entry is for noise, -1.
-        parents = np.full(numbers[-1] + 1, -1)
-        parents[tree.cut(numbers[-1])] = tree.cut(number)
-        levels.append(
-            encode(f"{number} clusters", parents[fine], few=number + 1) | {"chosen": number == model.n_clusters_}
-        )
-    return levels
-
-
-def _told_apart(
-    y: ArrayLike | None, columns: list[tuple[Hashable, NDArray]]
-) -> tuple[Hashable, list[tuple[Hashable, NDArray]]]:
-    """Return the name of the label, and the columns without the one that is the label: it is shown once."""
-    label = getattr(y, "name", None)
-    if label is None:
-        label = next((name for name, values in columns if values is y), "label")
-        return label, [column for column in columns if column[1] is not y]
-    return label, [column for column in columns if column[0] != label]
-
-
-def _extra_view(name: str, Z: ArrayLike, total: int, rows: NDArray) -> View:
-    Z = _as_rows(Z, total)[rows]
-    return View(str(name), Z, Z - Z.mean(axis=0) if Z.shape[1] == 2 else plane_of(Z))
+def _sentence(model: Model, X: Table, points: Points, views: Views) -> str:
+    """Return what was done, in one sentence."""
+    name = "given coordinates" if isinstance(model, np.ndarray) else type(model).__name__
+    rows = (
+        f"{points.total:,} rows with {np.shape(X)[1]:,} columns" if len(np.shape(X)) == 2 else f"{points.total:,} rows"
+    )
+    if hasattr(model, "labels_"):
+        count = len(set(np.unique(model.labels_).tolist()) - {-1})
+        return f"{rows}, grouped by similarity into {count} clusters ({name})."
+    parts = {"modules": "modules, each a different view of the rows", "layers": "layers"}.get(views.kind, "coordinates")
+    return f"{rows}, described by {views.count} {parts} ({name})."
 
 
 def _parameters(model: Model) -> list[list[str]]:
@@ -364,7 +318,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-def _packed(step: SliderStep, arrays: Arrays) -> dict[str, Any]:
+def _packed(step: SliderStep, explanation: Explained | None, arrays: Arrays) -> dict[str, Any]:
     n = len(step.views.whole)
     kind = np.uint16 if n <= 65_536 else np.uint32
     planes = [quantised(view.plane) for view in step.views.views]
@@ -373,9 +327,9 @@ def _packed(step: SliderStep, arrays: Arrays) -> dict[str, Any]:
         "diversity": step.diversity,
         "figures": [[name, float(f"{value:.6g}")] for name, value in step.figures.items()],
         "allocation": None if step.allocation is None else [float(f"{v:.4g}") for v in step.allocation],
-        "bars": {"title": title, "values": [float(f"{v:.4g}") for v in values]},
+        "bars": {"title": title, "values": [[name, float(f"{v:.4g}")] for name, v in values.items()]},
         "views": [
-            {"name": view.name, "points": arrays.add(packed), "beyond": beyond}
+            {"name": view.name, "points": arrays.add(packed), "beyond": beyond} | name_view(view, explanation)
             for view, (packed, beyond) in zip(step.views.views, planes, strict=True)
         ],
         "neighbors": [[name, arrays.add(found.astype(kind))] for name, found in step.neighbors.items()],

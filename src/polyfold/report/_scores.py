@@ -32,7 +32,7 @@ class Scorer:
     Parameters
     ----------
     X : {array, sparse matrix} or None
-        The data, whose neighbours are the true ones; None where there are no rows to compare with.
+        The data, whose neighbours are the true ones; None if there are no rows to compare with.
     n : int
         Number of points.
     labels : ndarray of int of shape (n,), default=None
@@ -47,8 +47,8 @@ class Scorer:
         self.k = min(10, n - 1)
         self.truth = None if X is None else nearest(X, self.queries, self.k)
 
-    def figures(self, views: Views, bars: NDArray) -> dict[str, float]:
-        """Return what can be said of these views and their bars, by name; shares are between 0 and 1."""
+    def figures(self, views: Views, bars: dict[str, float]) -> dict[str, float]:
+        """Return the scores of these views and their bars, by name; fractions are between 0 and 1."""
         found = nearest(views.whole, self.queries, self.k)
         out = {} if self.truth is None else {PRECISION: retrieval_precision(found, self.truth)}
         if self.labels is not None:
@@ -58,20 +58,19 @@ class Scorer:
             if len(votes) > 1:
                 out[SINGLE] = float(np.mean(votes == right))
         if views.modules is not None:
-            out[CORRELATION] = float(np.mean(bars))
+            out[CORRELATION] = float(np.mean(list(bars.values())))
         return out
 
-    def bars(self, views: Views) -> tuple[str, NDArray]:
-        """Return what is compared, and one number between 0 and 1 for every part of the representation."""
+    def bars(self, views: Views) -> tuple[str, dict[str, float]]:
+        """Return what is compared, and one number between 0 and 1 for every part of the representation, by name."""
         if views.modules is not None:
-            return "distance correlation with the other modules", _mean_correlations(views.modules[:, self.compared])
+            values = _mean_correlations(views.modules[:, self.compared])
+            return "distance correlation with the other modules", _numbered("module", values)
         if views.kind == "coordinates":
-            return "news beyond the earlier coordinates", _news(views.whole)
+            return "novelty: unpredictable from the earlier coordinates", _numbered("coordinate", _novelty(views.whole))
         if self.labels is not None:
-            shares = [self._same_class(view.rows) for view in views.views]
-            return "same class among the 10 nearest", np.array(shares)
-        shares = [self._kept(view.rows) for view in views.views]
-        return "neighbours kept from the data", np.array(shares)
+            return "same class among the 10 nearest", {v.name: self._same_class(v.rows) for v in views.views}
+        return "neighbours kept from the data", {v.name: self._kept(v.rows) for v in views.views}
 
     def _votes(self, rows: NDArray) -> NDArray:
         """Majority of the classes of the five nearest other points."""
@@ -98,8 +97,12 @@ def _mean_correlations(modules: NDArray) -> NDArray:
     return pairs.sum(axis=1) / max(1, len(modules) - 1)
 
 
-def _news(Z: NDArray) -> NDArray:
-    """Leave-one-out residual of every coordinate on the earlier ones; a constant one has nothing to tell."""
+def _numbered(part: str, values: NDArray) -> dict[str, float]:
+    return {f"{part} {i}": float(value) for i, value in enumerate(values)}
+
+
+def _novelty(Z: NDArray) -> NDArray:
+    """Leave-one-out residual of every coordinate on the earlier ones; a constant one gets 0."""
     varying = np.ptp(Z, axis=0) > 0
     out = np.zeros(Z.shape[1])
     if varying.any():

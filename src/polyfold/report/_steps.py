@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 
 from polyfold._typing import Table
 from polyfold.report._columns import apart
-from polyfold.report._scores import Scorer, nearest
-from polyfold.report._views import View, Views, views_of
+from polyfold.report._scores import Scorer, nearest, true_rows
+from polyfold.report._views import MAP, View, Views, clusterer_views, views_of
 
 GRID = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 # Points further out than this many times the place of all but one per cent are drawn at the edge.
@@ -26,7 +26,7 @@ class SliderStep:
     views: Views
     figures: dict[str, float]
     allocation: NDArray | None
-    bars: tuple[str, NDArray]
+    bars: tuple[str, dict[str, float]]
     neighbors: dict[str, NDArray] = field(default_factory=dict)  # name -> (n, k)
 
 
@@ -57,15 +57,27 @@ def thinned(path: list[BaseEstimator], model: BaseEstimator, most: int) -> list[
 
 
 def steps_of(
-    path: list[BaseEstimator], X: Table, extra: Sequence[View], scorer: Scorer, *, most: int
+    path: list[BaseEstimator],
+    X: Table,
+    extra: Sequence[View],
+    scorer: Scorer,
+    rng: np.random.RandomState,
+    *,
+    most: int,
 ) -> list[SliderStep]:
-    """Return the stations of a path, each mirrored towards the one before."""
+    """Return the stations of a path, each mirrored towards the one before; an extra view named "map" comes first."""
     steps: list[SliderStep] = []
     for model in path:
-        views = views_of(model, X, most=most)
+        if hasattr(model, "labels_"):
+            has_map = any(view.name == MAP for view in extra)
+            views = clusterer_views(model, X, true_rows(model, X), rng, has_map=has_map)
+        else:
+            views = views_of(model, X, most=most)
         bars = scorer.bars(views)
         figures = _losses(model) | scorer.figures(views, bars[1])
-        shown = [*(_towards(v, steps, i) for i, v in enumerate(views.views)), *extra]
+        maps = [view for view in extra if view.name == MAP]
+        own = [_towards(v, steps, i + len(maps)) for i, v in enumerate(views.views)]
+        shown = [*maps, *own, *(view for view in extra if view.name != MAP)]
         names = apart([view.name for view in shown])
         views = replace(views, views=[replace(v, name=name) for v, name in zip(shown, names, strict=True)])
         steps.append(SliderStep(getattr(model, "diversity", None), views, figures, _allocation(model), bars))
@@ -76,7 +88,8 @@ def with_neighbors(step: SliderStep, k: int) -> SliderStep:
     """Add the `k` nearest other points of every point, in all and in every view."""
     everyone = np.arange(len(step.views.whole))
     searched = {view.name: view.rows for view in step.views.views}
-    if step.views.kind == "coordinates" and step.views.whole.shape[1] > 2:
+    whole_is_shown = any(view.rows is step.views.whole for view in step.views.views)
+    if step.views.kind in ("coordinates", "clusters") and step.views.whole.shape[1] > 2 and not whole_is_shown:
         searched = {"all coordinates": step.views.whole, **searched}
     return replace(step, neighbors={name: nearest(rows, everyone, k) for name, rows in searched.items()})
 

@@ -7,6 +7,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.manifold import TSNE
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
@@ -18,6 +20,8 @@ from polyfold._typing import Matrix, Table
 _PROBES = 16
 # How much of what the average module holds is left out of the second direction of one.
 _SHARED = 0.95
+# The view that comes first, and how many rows t-SNE places on it; the others go next to their nearest.
+MAP, _PLACED = "map", 2000
 
 
 # A fitted representation, or the coordinates themselves.
@@ -31,13 +35,14 @@ class View:
     name: str
     rows: NDArray  # (n, h)
     plane: NDArray  # (n, 2)
+    parts: tuple[str, ...] = ()  # "axis 0" and "axis 1", or "module 2": what an explanation has names for
 
 
 @dataclass(frozen=True)
 class Views:
     """Representations of the same n points, side by side, and all of them as one."""
 
-    kind: str  # "modules", "layers" or "coordinates"
+    kind: str  # "modules", "layers", "coordinates" or "clusters"
     views: Sequence[View]
     whole: NDArray  # (n, h)
     count: int  # how many parts there are, shown or not
@@ -76,6 +81,37 @@ def views_of(model: Model, X: Table, *, most: int = 6) -> Views:
     return _of_coordinates(_coordinates(model, X), most)
 
 
+def clusterer_views(model: Model, X: Table, data: Matrix | None, rng: np.random.RandomState, *, has_map: bool) -> Views:
+    """Return the view of a clusterer: a map of the data, or of its coordinates for sparse data, unless one is given.
+
+    Layers and pairs of coordinates are left out: two of many directions show a few of the clusters only.
+    """
+    is_dense = isinstance(data, np.ndarray) and np.isfinite(data).all()
+    if is_dense and not hasattr(model, "transform") and not hasattr(model, "embedding_"):  # labels alone
+        views = Views("clusters", [], np.asarray(data, dtype=np.float64), count=0)
+    else:
+        views = views_of(model, X, most=1)
+    mapped = np.asarray(data) if is_dense else views.whole
+    shown = [] if has_map else [View(MAP, views.whole, map_plane(mapped, rng))]
+    return replace(views, kind="clusters", views=shown, shown=views.count)
+
+
+def map_plane(rows: NDArray, rng: np.random.RandomState) -> NDArray:
+    """Return a map of the rows by t-SNE, shape (n, 2); two columns are their own map."""
+    rows = np.asarray(rows, dtype=np.float64)
+    n, width = rows.shape
+    if width <= 2 or n < 10:
+        return _two_columns(rows)
+    placed = np.sort(rng.permutation(n)[:_PLACED])
+    scaled = (rows - rows.mean(axis=0)) / (np.abs(rows).max() or 1.0)
+    perplexity = min(30.0, (len(placed) - 1) / 3)
+    plane = TSNE(perplexity=perplexity, random_state=rng).fit_transform(scaled[placed]).astype(np.float64)
+    plane /= np.maximum(np.ptp(plane, axis=0), np.finfo(float).tiny)  # fills the plot
+    if len(placed) == n:
+        return plane
+    return KNeighborsRegressor(3, weights="distance").fit(scaled[placed], plane).predict(scaled)
+
+
 def plane_of(rows: NDArray) -> NDArray:
     """Return the two widest directions of the rows, shape (n, 2); the second is zero where there is only one."""
     centred = np.asarray(rows, dtype=np.float64) - np.mean(rows, axis=0, dtype=np.float64)
@@ -105,7 +141,8 @@ def special_plane(modules: NDArray, m: int) -> NDArray:
 def _of_modules(modules: NDArray, most: int) -> Views:
     whole = modules.transpose(1, 0, 2).reshape(modules.shape[1], -1)
     views = [View("all modules", whole, plane_of(whole))]
-    views += [View(f"module {m}", modules[m], special_plane(modules, m)) for m in range(len(modules))[: most - 1]]
+    for m in range(len(modules))[: most - 1]:
+        views.append(View(f"module {m}", modules[m], special_plane(modules, m), (f"module {m}",)))
     return Views("modules", views, whole, len(modules), modules, shown=len(views) - 1)
 
 
@@ -127,7 +164,7 @@ def _above_layers(model: BaseEstimator, X: Table, most: int) -> Views:
         return _of_layers(model.network_, X, most, trained)
     below = _of_layers(model.network_, X, max(1, most - 1), trained)
     read = _as_rows(model.embedding_, _num_samples(X)) if trained else _coordinates(model, X)
-    name = "what is clustered" if hasattr(model, "labels_") else "the map"
+    name = "what is clustered" if hasattr(model, "labels_") else MAP
     top = View(name, read, plane_of(read) if read.shape[1] > 2 else _two_columns(read))
     return replace(below, views=[top, *below.views], whole=read)
 
@@ -139,7 +176,8 @@ def _of_coordinates(Z: NDArray, most: int) -> Views:
     for i in starts:
         rows = Z[:, i : i + 2]
         name = f"coordinates {i} and {i + 1}" if rows.shape[1] == 2 else "coordinate 0"
-        views.append(View(name, rows, _two_columns(rows)))
+        parts = tuple(f"axis {k}" for k in range(i, i + rows.shape[1]))
+        views.append(View(name, rows, _two_columns(rows), parts))
     return Views("coordinates", views, Z, c, shown=min(c, starts[-1] + 2))
 
 

@@ -52,8 +52,6 @@ def _check_specs(specs: Any, size: int, n_rows: int, n_features: int) -> None:
     _check_numbers([spec.features for spec in specs], n_features)
     for spec in specs:
         _require(len(spec.rows) == size and len(spec.features), "clusterings")
-        if len(spec.rolled):
-            _check_numbers([spec.rolled], len(spec.features))
 
 
 def _check_dense(search: DenseSearch) -> None:

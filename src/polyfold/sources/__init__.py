@@ -1,4 +1,4 @@
-"""Rows wherever they are: arrays, files, streams of blocks and clusters, read block by block."""
+"""Rows in any container: arrays, files, streams of blocks and clusters, read block by block."""
 
 from polyfold.sources._budget import budget as budget
 from polyfold.sources._budget import memory_budget

@@ -1,4 +1,4 @@
-"""How much memory blocks of rows may take: a quarter of what is free, unless `memory_budget` says otherwise."""
+"""Memory for blocks of rows: a quarter of the free memory, unless `memory_budget` sets another limit."""
 
 import os
 import re
@@ -11,13 +11,13 @@ import numpy as np
 
 from polyfold._validation import check_count
 
-LEAST = 10**7  # below, not even one block fits
+LEAST = 10**7  # one block needs this much
 _BUDGET: ContextVar[int | None] = ContextVar("polyfold_memory_budget", default=None)
 
 
 @contextmanager
 def memory_budget(size: int | str) -> Iterator[None]:
-    """Let the blocks of everything within take about so much memory; results do not depend on it.
+    """Limit the memory of blocks of rows within the context; results do not depend on it.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ def memory_budget(size: int | str) -> Iterator[None]:
 
 
 def budget() -> int:
-    """Return the bytes that blocks may take now."""
+    """Return the bytes that blocks may take."""
     given = _BUDGET.get()
     return max(LEAST, _free_memory() // 4) if given is None else given
 
 
-def rows_within(share: float, row_bytes: int, most: int) -> int:
-    """Return how many rows of `row_bytes` fit a share of the budget: at least 64, at most `most` bytes of them."""
-    return max(64, int(min(share * budget(), most)) // max(1, row_bytes))
+def rows_within(fraction: float, row_bytes: int, most: int) -> int:
+    """Return how many rows of `row_bytes` fit a fraction of the budget, at least 64 rows and at most `most` bytes."""
+    return max(64, int(min(fraction * budget(), most)) // max(1, row_bytes))
 
 
 def _as_bytes(size: int | str) -> int:
@@ -60,7 +60,7 @@ def _as_bytes(size: int | str) -> int:
 
 
 def _free_memory() -> int:
-    """Bytes that are free, by the system and by the control group; 4 GB where nobody says."""
+    """Return the free bytes by the system and the control group; 4 GB if the system does not report them."""
     return int(min([_system_memory(), *_group_memory()]))
 
 

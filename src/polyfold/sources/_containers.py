@@ -1,4 +1,4 @@
-"""One class per kind of container: arrays in memory or mapped, zarr and HDF5, parquet, blocks of any kind."""
+"""One class per kind of container: arrays in memory or mapped, zarr and HDF5, parquet, iterables of blocks."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.dataset
 
-# Rows that are checked at a time where nothing else is done with them.
+# Rows that are checked at a time.
 BLOCK = 4096
-# Rows and columns that are turned at a time: a line of the cache is as wide as 16 numbers in single precision.
-TILE = (512, 16)
 
 
 class ArraySource(Source):
@@ -56,7 +54,7 @@ class ArraySource(Source):
 
 
 class SlicedSource(Source):
-    """An array on disk that is read by slices and kept in chunks: zarr, HDF5."""
+    """An array on disk, stored in chunks and read by slices: zarr, HDF5."""
 
     def __init__(self, X: Any):
         check_matrix(X)
@@ -75,7 +73,7 @@ class SlicedSource(Source):
         return self._X.shape[0]
 
     def read(self, rows: int) -> Iterator[Matrix]:
-        """Yield slices that are whole chunks, each of which is then read once."""
+        """Yield slices of whole chunks, so that every chunk is read once."""
         step = max(1, rows // self._chunk) * self._chunk
         for start in range(0, self.n_rows, step):
             yield as_block(self._X[start : start + step], self.dtype)
@@ -99,14 +97,14 @@ class ParquetSource(Source):
 
     @cached_property
     def n_rows(self) -> int:
-        """Number of rows, from the files' own notes."""
+        """Number of rows, from the metadata of the files."""
         count = self._X.count_rows()
         if count == 0:
             raise ValueError("X must have rows, got a data set without any.")
         return count
 
     def read(self, rows: int) -> Iterator[Matrix]:
-        """Yield batches, row group by row group: pyarrow reads ahead as it likes, but not beyond what it was given."""
+        """Yield batches, row group by row group, which limits how far pyarrow reads ahead."""
         for scanner in self._scanners(columns=self._columns, batch_size=rows, batch_readahead=1):
             for batch in scanner.to_batches():
                 if batch.num_rows:
@@ -129,16 +127,10 @@ class ParquetSource(Source):
                 raise ValueError(f"X must have a list in every row, got empty ones in column {self._columns[0]!r}.")
             return as_block(values.reshape(batch.num_rows, self.n_features), self.dtype)
         columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
-        out = np.empty((batch.num_rows, self.n_features), dtype=self.dtype)
-        # A tile at a time: written column by column, every line of the cache would be fetched anew for each of them.
-        for first in range(0, self.n_features, TILE[1]):
-            some = np.stack(columns[first : first + TILE[1]], dtype=self.dtype)
-            for start in range(0, len(out), TILE[0]):
-                out[start : start + TILE[0], first : first + TILE[1]] = some[:, start : start + TILE[0]].T
-        return out
+        return np.stack(columns, axis=1, dtype=self.dtype)
 
     def _type_of(self, types: "list[pyarrow.DataType]") -> np.dtype:
-        """Return double precision unless all columns are single; texts, dates and lists have none."""
+        """Return double precision unless all columns are single; raise for texts, dates and lists."""
         is_kind = import_extra("pyarrow.types", "cli")
         for name, kind in zip(self._columns, types, strict=False):
             if not (is_kind.is_floating(kind) or is_kind.is_integer(kind) or is_kind.is_boolean(kind)):
@@ -150,7 +142,7 @@ class ParquetSource(Source):
 
 
 class BlockSource(Source):
-    """Any iterable of blocks that can be gone through again: a list of arrays, an object that opens files in turn."""
+    """Any iterable of blocks that can be iterated again: a list of arrays, an object that opens files in turn."""
 
     def __init__(self, X: Iterable[SupportsArray | SparseMatrix]):
         self._X = X
@@ -160,14 +152,14 @@ class BlockSource(Source):
         check_matrix(_as_array(first))
         self.names = column_names(first)
         self.n_features, self.stored = _as_array(first).shape[1], _as_array(first).dtype
-        # All blocks that are in memory anyway tell how precise they are; others must be as the first one.
+        # Blocks of a list determine the precision together; other iterables follow their first block.
         kinds = [_as_array(block).dtype for block in X] if isinstance(X, list | tuple) else [self.stored]
         self.dtype = np.result_type(*map(float_type, kinds))
         self.stored = self.stored if len(set(kinds)) == 1 else None
 
     @cached_property
     def n_rows(self) -> int:
-        """Number of rows: the first to ask goes through all blocks."""
+        """Number of rows; counting them takes a pass over all blocks."""
         return sum(_as_array(block).shape[0] for block in self._X)
 
     def read(self, rows: int) -> Iterator[Matrix]:
@@ -197,13 +189,13 @@ class BlockSource(Source):
         known = self.__dict__.setdefault("n_rows", start)
         if start != known:
             raise ValueError(
-                f"X must give the same rows every time it is gone through, got {start} after {known}; pass a list of "
+                f"X must give the same rows in every pass, got {start} after {known}; pass a list of "
                 "blocks, or an object whose __iter__ starts from the beginning."
             )
 
 
 def check_matrix(X: Matrix) -> None:
-    """Raise if an array is no matrix of numbers."""
+    """Raise if an array is not a matrix of numbers."""
     if len(X.shape) != 2:
         raise ValueError(f"X must be a matrix with rows and columns, got shape {tuple(X.shape)}.")
     if np.dtype(X.dtype).kind not in "fiub":

@@ -1,8 +1,7 @@
 """Rows on a cluster: sums by one task per chunk and a tree of merges, results as lazy arrays.
 
-The tasks call what one machine calls for a part of its rows. Nothing but sums, and rows that were asked for, comes to
-the client, and no task sees more than a chunk. Tasks change none of their inputs, so that one may run again when a
-worker is lost.
+Tasks call the functions that one machine calls for a part of its rows. Only sums and requested rows reach the client,
+and no task sees more than a chunk. Tasks do not change their inputs, so they can run again if a worker is lost.
 """
 
 import functools
@@ -38,7 +37,7 @@ class DaskSource(Source):
 
     def __init__(self, X: Any, columns: Iterable[str] | None = None):
         self._dask, self._array = import_extra("dask", "dask"), import_extra("dask.array", "dask")
-        self._is_frame = hasattr(type(X), "to_dask_array")  # of the class: a Delayed has any attribute
+        self._is_frame = hasattr(type(X), "to_dask_array")  # the class is tested: a Delayed has any attribute
         if self._is_frame:
             X = _numbers(X, columns)
             self.names = tuple(X.columns) if all(isinstance(name, str) for name in X.columns) else None
@@ -53,7 +52,7 @@ class DaskSource(Source):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows; those of a data frame are counted by the cluster once."""
+        """Number of rows; the cluster counts those of a data frame once."""
         return sum(self._lengths)
 
     @functools.cached_property
@@ -72,17 +71,17 @@ class DaskSource(Source):
         return lengths
 
     def parts(self) -> "list[tuple[int, int, Delayed]]":
-        """Return every chunk: its first row, its length, and itself, delayed."""
+        """Return, for every chunk, its first row, its length, and the delayed chunk."""
         starts = np.cumsum([0, *self._lengths[:-1]]).tolist()
         return list(zip(starts, self._lengths, self._X.to_delayed().ravel(), strict=True))
 
     def read(self, rows: int) -> Iterator[Matrix]:
-        """Yield chunks, fetched one after the other: for the few rows that are wanted here."""
+        """Fetch one chunk after the other."""
         for number in range(len(self._lengths)):
             yield as_block(self._compute_with(self._X.blocks[number].compute), self.dtype)
 
     def head(self, rows: int) -> Matrix:
-        """Return the first rows, at most so many."""
+        """Return the first rows, at most `rows`."""
         found = as_block(self._compute_with(self._X[: min(rows, self.n_rows)].compute), self.dtype)
         check_block(found, 0)
         return found
@@ -99,7 +98,7 @@ class DaskSource(Source):
         """Return ``function(start, block)`` of all blocks of all chunks, merged in their order."""
         delayed = self._dask.delayed
         apply = function if self.is_checked else functools.partial(checked, function)
-        # A node of its own: landmarks and the like go to every worker once.
+        # A separate task, so that arrays such as landmarks are sent to every worker once.
         shared = delayed((apply, merge, self.dtype), traverse=False)
         parts = [delayed(_reduce_chunk)(shared, start, chunk, rows) for start, _, chunk in self.parts()]
         while len(parts) > 1:
@@ -113,7 +112,7 @@ class DaskSource(Source):
         """Return lazy arrays of ``function(chunk)``: one, or a tuple of them."""
         if out is not None:
             raise ValueError(
-                "rows of Dask are written by Dask: call the method, and to_zarr or store of what it gives."
+                "write_rows does not take Dask rows. Call the method, and to_zarr or store of the array it returns."
             )
         example: Any = function(self.named(np.zeros((1, self.n_features), dtype=self.dtype)))
         single = not isinstance(example, tuple)
@@ -129,7 +128,7 @@ class DaskSource(Source):
         return joined
 
     def fetch(self, function: Callable[[Any], Result]) -> Iterator[Result]:
-        """Yield ``function(chunk)`` of one chunk after the other, here."""
+        """Yield ``function(chunk)`` for one chunk after the other; the results come to this process."""
         shared = self._dask.delayed((function, self, None), traverse=False)
         for start, _, chunk in self.parts():
             task = self._dask.delayed(_map_chunk)(shared, chunk, start)
@@ -144,19 +143,19 @@ class DaskSource(Source):
         return self._array.concatenate(arrays, allow_unknown_chunksizes=True)
 
     def _compute_with(self, compute: Callable[[], Result]) -> Result:
-        """Compute, and say so in one sentence where the cluster is gone."""
+        """Compute; a lost cluster raises one clear error."""
         with answering(current_client()), warnings.catch_warnings():
-            # What every task needs has to reach every worker; through the scheduler, which outlives them.
+            # Shared values pass through the scheduler, which does not lose them with a worker.
             warnings.filterwarnings("ignore", message="Sending large graph")
             return compute()
 
     def __getstate__(self) -> dict[str, Any]:
-        # To workers: what a chunk is, not where all of them are.
+        # Workers need the description of a chunk, not the collection.
         return {name: value for name, value in vars(self).items() if name in ("n_features", "dtype", "names")}
 
 
 def _numbers(frame: Any, columns: Iterable[str] | None) -> Any:
-    """Return some columns of a data frame, all of numbers that numpy knows."""
+    """Return some columns of a data frame, converted to types of NumPy."""
     if columns is not None:
         chosen = list(columns)
         if unknown := [name for name in chosen if name not in frame.columns]:
@@ -170,7 +169,7 @@ def _numbers(frame: Any, columns: Iterable[str] | None) -> Any:
                 "polyfold.sources.as_source(X, columns=[…])."
             )
     plain = all(isinstance(dtype, np.dtype) and dtype.kind != "b" for dtype in frame.dtypes)
-    return frame if plain else frame.astype(np.float64)  # of kinds of pandas and pyarrow numpy would make objects
+    return frame if plain else frame.astype(np.float64)  # NumPy would convert types of pandas and pyarrow to objects
 
 
 def _in_order(part: Any, names: tuple[Any, ...]) -> Any:
@@ -216,7 +215,7 @@ def _merge_parts(shared: tuple[Any, Any, Any], parts: list[Any]) -> Any:
 def _map_chunk(shared: tuple[Any, Any, Any], chunk: Matrix, start: int | None) -> Any:
     function, source, empty = shared
     block = as_block(chunk, source.dtype)
-    if empty is not None and not block.shape[0]:  # a part of a data frame of which nothing is left
+    if empty is not None and not block.shape[0]:  # an empty partition of a data frame
         return empty
     if start is not None:
         check_block(block, start)
@@ -224,19 +223,19 @@ def _map_chunk(shared: tuple[Any, Any, Any], chunk: Matrix, start: int | None) -
 
 
 def current_client() -> "Client | None":
-    """Return the client of the cluster that Dask uses here; None where Dask works in this process."""
-    distributed = sys.modules.get("distributed")  # where nobody has loaded it there is no cluster
+    """Return the client of the active cluster; None if Dask computes in this process."""
+    distributed = sys.modules.get("distributed")  # no cluster without this module
     if distributed is None:
         return None
     try:
         return distributed.default_client()
-    except ValueError:  # its way to say that there is none
+    except ValueError:  # there is no client
         return None
 
 
 @contextmanager
 def answering(client: "Client | None") -> Iterator[None]:
-    """Say in one sentence that a cluster is gone, where it is; None is none."""
+    """Raise one clear error if the cluster is lost; nothing is checked without a client."""
     if client is None:
         yield
         return
@@ -251,7 +250,6 @@ def answering(client: "Client | None") -> Iterator[None]:
                 "files if you can: Dask computes lost parts again, but cannot do so for data sent by scatter."
             ) from error
         raise ConnectionError(
-            f"the Dask scheduler at {client.scheduler.address if client.scheduler else 'its address'} must answer "
-            f"until the work is done, got none ({error}); connect a distributed.Client to a cluster that runs, and "
-            "start again."
+            f"The Dask scheduler at {client.scheduler.address if client.scheduler else 'its address'} does not answer "
+            f"({error}). Connect a distributed.Client to a running cluster, and start again."
         ) from error

@@ -1,4 +1,4 @@
-"""Methods of estimators on streams: block by block in, and out to an array, a file or a lazy array."""
+"""Methods of estimators on streams: blocks in; an array, a file or a lazy array out."""
 
 import functools
 import json
@@ -38,7 +38,7 @@ class WritableRows(Protocol):
 
 # An array, or the name of a new file.
 Output: TypeAlias = WritableRows | str | Path
-# Bounds of a block that a method is called with: enough for all threads, little for the memory.
+# Largest block that a method is called with: enough work for all threads, little memory.
 MOST_BYTES, MOST_ROWS = 64_000_000, 65_536
 SUFFIXES = (".npy", ".zarr")
 
@@ -46,9 +46,9 @@ SUFFIXES = (".npy", ".zarr")
 def by_blocks(
     method: Callable[Concatenate[Estimator, Parameters], Result],
 ) -> Callable[Concatenate[Estimator, Parameters], Result]:
-    """Decorate a method that answers every row on its own: streams are then answered block by block.
+    """Decorate a method that treats every row on its own, so that it takes streams block by block.
 
-    What it returns is in memory, or lazy where the rows are those of Dask; `write_rows` writes it to a file.
+    The result is in memory, or lazy for Dask rows; `write_rows` writes it to a file.
     """
 
     @functools.wraps(method)
@@ -58,31 +58,34 @@ def by_blocks(
             return method(self, *args, **kwargs)
         check_is_fitted(self)
         source, rest = as_source(X).in_bytes(), {key: value for key, value in kwargs.items() if key != "X"}
-        # By name: a worker of Dask gets the estimator, not this function.
+        # By name: workers of Dask receive the estimator, not this function.
         return source.map(functools.partial(_call, self, method.__name__, args[1:], rest), method_rows(source))
 
     return applied
 
 
 def write_rows(method: Callable[..., Any], X: Rows, out: Output | tuple[Output, ...], **kwargs: object) -> Any:
-    """Write what a fitted estimator says of every row of `X` as it comes, so that neither has to fit into memory.
+    """Write the results of a fitted estimator's method for all rows of `X`, block by block.
+
+    Neither the rows nor the results have to fit into memory.
 
     Parameters
     ----------
     method : bound method
-        Such as ``model.transform``, ``model.predict`` or ``model.kneighbors``.
+        For example ``model.transform``, ``model.predict`` or ``model.kneighbors``.
     X : object
-        Rows in any container of :func:`as_source` but those of Dask, whose results write themselves.
+        Rows in any container of :func:`as_source` except Dask, whose arrays have their own methods for writing.
     out : array, path or tuple of them
-        Where to: a ``numpy.memmap``, zarr array or array of as many rows, or the name of a new file that ends in
-        ``.npy`` or ``.zarr``, which is there only when it is whole. A tuple for a method that returns several arrays.
+        Target: a ``numpy.memmap``, zarr array or array with as many rows, or the name of a new file that ends in
+        ``.npy`` or ``.zarr``. The file appears when it is complete. Pass a tuple for a method that returns several
+        arrays.
     **kwargs : object
         Passed to the method.
 
     Returns
     -------
     out : array or tuple of arrays
-        Those given; files are opened for reading.
+        The targets; files are opened for reading.
 
     Examples
     --------
@@ -96,11 +99,11 @@ def write_rows(method: Callable[..., Any], X: Rows, out: Output | tuple[Output, 
     """
     estimator = getattr(method, "__self__", None)
     if estimator is None:
-        raise TypeError(f"method must be one of a fitted estimator, such as model.transform, got {method!r}.")
+        raise TypeError(f"method must be a method of a fitted estimator, such as model.transform, got {method!r}.")
     source, outs = as_source(X).in_bytes(), out if isinstance(out, tuple) else (out,)
     names = [os.path.realpath(given) for given in outs if isinstance(given, str | Path)]
     if len(set(names)) < len(names):
-        raise ValueError(f"out must name a file of its own for every result, got {names[0]!r} more than once.")
+        raise ValueError(f"out must name a different file for every result, got {names[0]!r} more than once.")
     call = functools.partial(_call, estimator, method.__name__, (), kwargs)
     with ExitStack() as stack:
         targets = tuple(_target(given, source, stack) for given in outs)
@@ -113,7 +116,7 @@ def _call(
     estimator: object, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], block: Matrix
 ) -> NDArray | tuple[NDArray, ...]:
     answer = getattr(estimator, name)(block, *args, **kwargs)
-    # Tables, where set_output asks for them, are made of the whole.
+    # set_output applies to the whole result, not to blocks.
     return tuple(map(np.asarray, answer)) if isinstance(answer, tuple) else np.asarray(answer)
 
 
@@ -122,7 +125,7 @@ def _fitting(
     targets: tuple["WritableRows | _NewFile", ...],
     block: Matrix,
 ) -> NDArray | tuple[NDArray, ...]:
-    """Return what a method says of a block, after it was seen that the targets can hold it."""
+    """Return the result of a method for a block, after checking that the targets can hold it."""
     answer = call(block)
     parts = answer if isinstance(answer, tuple) else (answer,)
     if len(parts) != len(targets):
@@ -151,20 +154,20 @@ def _target(out: Output, source: Source, stack: ExitStack) -> "WritableRows | _N
     path = Path(out)
     if path.suffix not in SUFFIXES:
         raise ValueError(f"out must be an array or a name that ends in {' or '.join(SUFFIXES)}, got {str(out)!r}.")
-    path = Path(os.path.realpath(path))  # links stay
+    path = Path(os.path.realpath(path))  # a link is followed, not replaced
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"out must be in a folder that exists, got {str(out)!r}; make {path.parent} first.")
+        raise FileNotFoundError(f"out must be in a folder that exists, got {str(out)!r}; create {path.parent} first.")
     is_array = path.is_file() if path.suffix == ".npy" else _is_zarr_array(path)
     if path.exists() and not is_array:
         raise FileExistsError(
-            f"out must be a new file, or one that holds an array and is to be replaced, got {str(out)!r}, which is "
-            "something else; choose another name."
+            f"out must be a new file, or an array that is replaced, got {str(out)!r}, which is neither; choose another "
+            "name."
         )
     return _NewFile(stack.enter_context(replacing(path)), source.n_rows)
 
 
 def _is_zarr_array(path: Path) -> bool:
-    """Whether a folder is one array of zarr, and not a group of them or anything else."""
+    """Whether a folder is a single zarr array."""
     if (path / ".zarray").is_file():
         return True
     described = path / "zarr.json"
@@ -172,7 +175,7 @@ def _is_zarr_array(path: Path) -> bool:
 
 
 class _NewFile:
-    """A file that is made when the first rows tell their width and type."""
+    """A file that is created with the first rows, which determine its width and type."""
 
     def __init__(self, path: Path, n_rows: int):
         self._path, self._n_rows, self._array = path, n_rows, None

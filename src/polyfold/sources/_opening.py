@@ -1,4 +1,4 @@
-"""Which container is read how: the one place that asks what `X` is."""
+"""Choose the source for a container: the only module that inspects the type of `X`."""
 
 from collections.abc import Iterable, Iterator
 from os import PathLike
@@ -13,18 +13,18 @@ from polyfold._validation import check_rows, refuse_annotated
 from polyfold.sources._containers import ArraySource, BlockSource, ParquetSource, SlicedSource
 from polyfold.sources._source import Source
 
-# How objects that are arrays or tables in memory can be told: they are no iterables of blocks.
+# Attributes of arrays and tables in memory, which are not iterables of blocks.
 ARRAY_LIKE = ("__array__", "__array_interface__", "__dataframe__", "__arrow_c_stream__", "shape", "dtype")
 
 
 def as_source(X: Rows, *, columns: Iterable[str] | None = None) -> Source:
-    """Return rows as a source, which every estimator that reads blocks takes in place of an array.
+    """Return rows as a source, which every estimator that reads blocks accepts instead of an array.
 
     Parameters
     ----------
     X : object
         An array or CSR matrix, ``numpy.memmap``, zarr array, HDF5 data set, ``pyarrow.dataset``, Dask array or data
-        frame, or any iterable of blocks that can be gone through again.
+        frame, or any iterable of blocks that can be iterated again.
     columns : iterable of str, default=None
         Columns of a parquet data set or Dask data frame; None takes all.
 
@@ -50,7 +50,7 @@ def as_source(X: Rows, *, columns: Iterable[str] | None = None) -> Source:
     if _is_dataset(X):
         return ParquetSource(X, columns)
     if columns is not None:
-        raise ValueError("columns can be chosen of a pyarrow dataset or a Dask data frame; slice other containers.")
+        raise ValueError("columns needs a pyarrow dataset or a Dask data frame; slice other containers.")
     if package in ("zarr", "h5py"):
         return SlicedSource(X)
     if isinstance(X, np.ndarray) or sp.issparse(X):
@@ -59,7 +59,7 @@ def as_source(X: Rows, *, columns: Iterable[str] | None = None) -> Source:
 
 
 def is_stream(X: object) -> bool:
-    """Whether `X` is to be read block by block, and not an array or a table in memory."""
+    """Whether `X` is read block by block: it is not an array or a table in memory."""
     _check_opened(X)
     if isinstance(X, Source | np.memmap) or _package(X) == "dask" or _is_dataset(X):
         return True
@@ -73,7 +73,7 @@ def is_stream(X: object) -> bool:
 
 
 def _check_opened(X: object) -> None:
-    """Raise where `X` is the name of a container, or something that holds several."""
+    """Raise if `X` is the path of a container, or holds several arrays."""
     refuse_annotated(X)
     if isinstance(X, str | PathLike):
         raise TypeError(
@@ -92,7 +92,7 @@ def trusted(X: Matrix | Source) -> Source:
 
 
 def in_memory(X: Rows) -> Table:
-    """Return rows for work that needs them all at once: streams are read, files mapped by numpy stay where they are."""
+    """Return all rows at once: streams are read, memory-mapped files stay as they are."""
     if not is_stream(X) or isinstance(X, np.memmap):
         return X
     source = as_source(X).in_bytes()
@@ -100,7 +100,7 @@ def in_memory(X: Rows) -> Table:
 
 
 def check_stream(estimator: BaseEstimator, X: Rows, *, reset: bool, minimum: int = 1) -> Source:
-    """Return the source of `X` after its width, names and number of rows were checked; rows are when they are read."""
+    """Return the source of `X` after checking its width, names and number of rows; the pass checks the values."""
     source = as_source(X)
     few = np.zeros((min(source.n_rows, minimum), source.n_features), dtype=source.dtype)
     check_rows(estimator, source.named(few), reset=reset, minimum=minimum)
@@ -110,8 +110,8 @@ def check_stream(estimator: BaseEstimator, X: Rows, *, reset: bool, minimum: int
 def _again(X: Rows) -> Iterable[SupportsArray | SparseMatrix]:
     if isinstance(X, Iterator):
         raise TypeError(
-            f"X must be an iterable of blocks that can be gone through again, got {type(X).__name__}, which ends; pass "
-            "a list of blocks, or an object whose __iter__ starts from the beginning."
+            f"X must be an iterable of blocks that can be iterated again, got {type(X).__name__}, which ends; pass a "
+            "list of blocks, or an object whose __iter__ starts from the beginning."
         )
     return cast(Iterable[SupportsArray | SparseMatrix], X)
 

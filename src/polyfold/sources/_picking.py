@@ -1,4 +1,4 @@
-"""All rows of a source, or some of them, for work that needs them at once, and answers for the others in blocks."""
+"""All rows of a source or a sample of them in memory, and results for the other rows block by block."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,36 +14,36 @@ from polyfold.sources._opening import as_source, in_memory, is_stream
 from polyfold.sources._source import Source, stack_rows
 
 Item = TypeVar("Item")
-# Rows that stand for all others.
+# Rows of a sample that represents all rows.
 LANDMARKS = 50_000
-# Rows whose size stands for that of all sparse rows.
+# Rows from which the size of sparse rows is estimated.
 _LOOK = 64
-# Bytes of a block that is only looked through.
+# Bytes of a block from which rows are picked.
 LOOK_BYTES = 8_000_000
-# Rows that are answered at a time, and their bytes: enough for what a block costs whatever its size, little for memory.
+# Rows and bytes of a block of other rows: large enough that the overhead of a block is small.
 ANSWER_ROWS, ANSWER_BYTES = 2**14, 64_000_000
 
 
 def pick_rows(source: Source, numbers: NDArray) -> Matrix:
-    """Return the rows of some ascending numbers, after one pass in which all rows are checked."""
+    """Return the rows with the given ascending numbers; the pass checks all rows."""
     rows = max(64, LOOK_BYTES // source.row_bytes)
-    return stack_rows(source.reduce(partial(_pick, numbers), _joined, rows, what="blocks looked through"))
+    return stack_rows(source.reduce(partial(_pick, numbers), _joined, rows, what="blocks read"))
 
 
 def answer_others(
     source: Source, function: Callable[[Matrix], tuple[NDArray, ...]], known: NDArray, answers: tuple[NDArray, ...]
 ) -> tuple[NDArray, ...]:
-    """Return what `function` says of every row, in memory, where that of some is known.
+    """Return the arrays of `function` for all rows, given those of some rows.
 
     Parameters
     ----------
     source : Source
     function : callable
-        Of a block of rows: arrays with a row for each. It must be such that a worker of Dask can be sent it.
+        Takes a block of rows and returns arrays with a row for each. It must be possible to pickle it.
     known : ndarray of shape (m,)
-        Ascending numbers of the rows that need not be asked.
+        Ascending numbers of the rows whose results are given.
     answers : tuple of arrays of m rows
-        What is known of them; the others are of the same types.
+        The results of these rows.
     """
     rows = min(ANSWER_ROWS, max(64, ANSWER_BYTES // source.row_bytes))
     found = source.reduce(partial(_answer, function, known), _joined, rows, what="blocks of other rows")
@@ -81,24 +81,24 @@ def _joined(total: list[Item], part: list[Item]) -> list[Item]:
 
 
 def all_or_some(X: Rows, *, few: bool = False, seed: int = 0) -> tuple[Table, NDArray | None]:
-    """Return the rows of `X` in memory, or a sample of them and its numbers, ascending, where there are very many.
+    """Return the rows of `X` in memory, or a sample and its ascending row numbers if there are too many.
 
     Parameters
     ----------
     X : object
         Rows in any container of `as_source`.
     few : bool, default=False
-        Whether to take a sample of more than `LANDMARKS` rows in any case. Otherwise those of streams that do not fit
-        the memory budget are sampled, and those of a cluster: nobody need have room for them all there.
+        Whether to sample any data of more than `LANDMARKS` rows. Otherwise only streams are sampled that do not fit
+        the memory budget, or whose rows are on a cluster.
     seed : int, default=0
-        Of the sample, which is the same rows in every container.
+        Seed of the sample, which does not depend on the container.
 
     Returns
     -------
     rows : array, CSR matrix or table
-        With the names of the columns, where they have some.
+        With the names of the columns, if they have names.
     numbers : ndarray or None
-        None where all rows are there.
+        None if all rows are returned.
     """
     source = as_source(X)
     n = source.n_rows

@@ -1,8 +1,8 @@
-"""Rows that are read block by block, wherever they are.
+"""Rows in any container, read block by block.
 
-A `Source` has a shape, a type and three ways to be used: `blocks` one after the other, `reduce` to sums, `map` to as
-many rows of results. Sums are taken over row ranges that depend on the work alone, so that the container, its own
-chunks, the memory at hand and the number of threads change the speed and never the result.
+A `Source` has a shape, a type and three methods: `blocks` yields blocks of rows, `reduce` sums over them, `map` gives a
+row of results for every row. Sums run over row ranges that depend on the work alone. The container, its chunks, the
+memory and the number of threads change the speed, not the result.
 """
 
 import functools
@@ -24,23 +24,23 @@ from polyfold.sources._budget import budget, rows_within
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
-# Bytes read at a time: more does not make reading faster.
+# Bytes read at a time: more do not make reading faster.
 READ_BYTES = 32_000_000
 
 
 class Source(ABC):
-    """Rows of numbers, in single or double precision; the first time they are read through they are checked.
+    """Rows of numbers in single or double precision, checked in the first complete pass.
 
-    Subclasses set the attributes and add `read`.
+    Subclasses set the attributes and define `read`.
     """
 
     n_features: int
     dtype: np.dtype
-    stored: np.dtype | None = None  # what the container holds, where that is known and no float
+    stored: np.dtype | None = None  # type in the container, if it is known
     names: tuple[str, ...] | None = None  # of the columns
     is_checked: bool = False  # whether all rows are known to be finite
-    is_array: bool = False  # whether all rows can be had at once at no cost
-    is_lazy: bool = False  # whether `map` gives lazy arrays: those of Dask
+    is_array: bool = False  # whether all rows are in one array
+    is_lazy: bool = False  # whether `map` returns lazy arrays of Dask
 
     @property
     @abstractmethod
@@ -49,7 +49,7 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, rows: int) -> Iterator[Matrix]:
-        """Yield pieces in their order, of about so many rows or as the container has them, in `dtype`."""
+        """Yield consecutive pieces of about `rows` rows, or as the container stores them, in `dtype`."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -57,7 +57,7 @@ class Source(ABC):
         return self.n_rows, self.n_features
 
     def blocks(self, rows: int) -> Iterator[tuple[int, Matrix]]:
-        """Yield the number of the first row and the block, for blocks of exactly so many rows but the last."""
+        """Yield the number of the first row and the block; all blocks but the last have exactly `rows` rows."""
         pieces = self.read(rows_within(1 / 8, self.row_bytes, READ_BYTES))
         return regrouped(pieces, rows)
 
@@ -75,15 +75,15 @@ class Source(ABC):
         Parameters
         ----------
         function : callable
-            Of the number of a block's first row and its rows; it runs side by side for several blocks.
+            Takes the number of a block's first row, and the block; several blocks are processed in parallel.
         merge : callable
-            Of what came out so far, which it may change, and of the next block.
+            Takes the result so far, which it may change, and the result of the next block.
         rows : int
-            In a block: a number that depends on the work alone.
+            Rows of a block; must depend on the work alone.
         what : str, default="blocks"
-            What progress calls them.
+            Name of the blocks in the progress.
         memory : int, default=0
-            Bytes that one block's work takes: fewer threads where more would leave the budget.
+            Bytes that the work on one block takes; limits the number of threads to the memory budget.
         """
         apply = function if self.is_checked else functools.partial(checked, function)
         jobs = max(1, min(n_threads(), budget() // max(1, memory)))
@@ -94,7 +94,7 @@ class Source(ABC):
         return result
 
     def map(self, function: Callable[[Any], Result], rows: int, out: tuple[Any, ...] | None = None) -> Result:
-        """Return ``function(block)`` of all blocks, below one another, or write it into `out` as it comes.
+        """Return ``function(block)`` of all blocks, concatenated, or write the results into `out` one by one.
 
         `function` returns an array with a row for every row of the block, or a tuple of such arrays.
         """
@@ -112,22 +112,22 @@ class Source(ABC):
         return cast(Result, filled[0] if single and filled is not None else filled)
 
     def in_bytes(self) -> "Source":
-        """Return the same rows, as bytes where the container holds bytes, for work that computes with them."""
+        """Return the same rows, as bytes if the container holds bytes, for algorithms that compute with bytes."""
         if self.stored != np.uint8:
             return self
         other = object.__new__(type(self))
-        vars(other).update(vars(self))  # all of it, which is more than what is sent to workers
+        vars(other).update(vars(self))  # not copy(): `__getstate__` is for workers and leaves attributes out
         other.dtype = np.dtype(np.uint8)
         return other
 
     def head(self, rows: int) -> Matrix:
-        """Return the first rows, at most so many."""
+        """Return the first rows, at most `rows`."""
         start, block = next(iter(self.blocks(rows)))
         check_block(block, start)
         return block
 
     def whole(self) -> Matrix:
-        """Return all rows in memory, for work that cannot be done in blocks."""
+        """Return all rows in memory."""
         parts = []
         for start, block in self.blocks(rows_within(1 / 8, self.row_bytes, READ_BYTES)):
             check_block(block, start)
@@ -147,13 +147,13 @@ class Source(ABC):
 
 
 def checked(function: Callable[[int, Matrix], Part], start: int, block: Matrix) -> Part:
-    """Apply a function to a block that is finite."""
+    """Check a block, and apply a function to it."""
     check_block(block, start)
     return function(start, block)
 
 
 def regrouped(pieces: Iterable[Matrix], rows: int) -> Iterator[tuple[int, Matrix]]:
-    """Cut and join pieces so that every block but the last has exactly `rows` rows; views where nothing is joined."""
+    """Cut and join pieces so that every block but the last has exactly `rows` rows; views if nothing is joined."""
     start, waiting, held = 0, [], 0
     for piece in pieces:
         offset = 0
@@ -169,7 +169,7 @@ def regrouped(pieces: Iterable[Matrix], rows: int) -> Iterator[tuple[int, Matrix
 
 
 def stack_rows(parts: Sequence[Matrix]) -> Matrix:
-    """Return rows below one another, CSR where some are sparse."""
+    """Concatenate rows; the result is CSR if any part is sparse."""
     if len(parts) == 1:
         return parts[0]
     if any(sp.issparse(part) for part in parts):
@@ -178,7 +178,7 @@ def stack_rows(parts: Sequence[Matrix]) -> Matrix:
 
 
 def add_up(total: tuple[NDArray, ...], part: tuple[NDArray, ...]) -> tuple[NDArray, ...]:
-    """Add arrays to those so far, in their place."""
+    """Add arrays to the totals in place."""
     for into, array in zip(total, part, strict=True):
         into += array
     return total
@@ -189,7 +189,7 @@ def check_block(block: Matrix, start: int) -> None:
     values = block.data if sp.issparse(block) else block
     if values.dtype.kind != "f":
         return
-    # A sum is finite where all values are, and quicker than looking at each.
+    # The sum is finite if all values are, and faster than checking each of them.
     with np.errstate(all="ignore"):
         total = float(np.sum(values, dtype=values.dtype))
     if not np.isfinite(total) and not np.isfinite(values).all():
@@ -209,7 +209,7 @@ def _first_bad_row(block: Matrix) -> int:
 
 
 def as_block(rows: SupportsArray | SparseMatrix, dtype: np.dtype | None = None) -> Matrix:
-    """Return rows as an array or CSR matrix: `dtype`, or single precision where they have it, else double."""
+    """Return rows as an array or CSR matrix of type `dtype`; by default single precision stays, the rest is double."""
     rows = sp.csr_array(rows) if sp.issparse(rows) else np.asarray(rows)
     if rows.dtype.kind not in "fiub":
         raise ValueError(f"X must hold numbers, got blocks of {rows.dtype}.")
@@ -219,5 +219,5 @@ def as_block(rows: SupportsArray | SparseMatrix, dtype: np.dtype | None = None) 
 
 
 def float_type(dtype: DTypeLike) -> np.dtype:
-    """Return the type in which numbers of a type are worked with."""
+    """Return the type of computations with numbers of a type: single precision stays, the rest is double."""
     return np.dtype(np.float32 if np.dtype(dtype) == np.float32 else np.float64)

@@ -1,4 +1,4 @@
-"""One pass over rows: their number, mean and total variance, and some of them to keep."""
+"""One pass over rows: their number, mean and total variance, and copies of some rows."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,15 +14,15 @@ from polyfold._validation import SMALLEST, check_largest
 from polyfold.sources._opening import trusted
 from polyfold.sources._source import Source, stack_rows
 
-# Bytes of a block in double precision: it stays in the cache while it is looked at.
+# Bytes of a block in double precision: small enough for the cache.
 BLOCK_BYTES = 4_000_000
 
 
 @dataclass
 class Survey:
-    """What there is to know about rows before a kernel's features are chosen.
+    """Statistics of rows that the choice of a feature map needs.
 
-    Merged block by block from their own means: no common offset of the rows costs digits.
+    Blocks are centred at their own means before they are merged, so that a large common offset costs no digits.
     """
 
     n_rows: int
@@ -43,12 +43,12 @@ class Survey:
 
     @property
     def rows(self) -> Matrix:
-        """The rows that were to be kept."""
+        """The kept rows."""
         return stack_rows(self.kept)
 
 
 def survey(X: Matrix | Source | Survey, keep: NDArray | None = None) -> Survey:
-    """Go through rows once, and keep those of the ascending numbers `keep`; a survey is returned as it is."""
+    """Read all rows once, and keep the rows with the ascending numbers `keep`; a survey is returned as it is."""
     if isinstance(X, Survey):
         return X
     source: Source = trusted(X)
@@ -68,7 +68,7 @@ def _survey_block(wanted: NDArray, start: int, block: Matrix) -> Survey:
 
 
 def _dense_moments(block: NDArray) -> tuple[NDArray, float]:
-    # In double precision: squares of small numbers would vanish, and the mean of far ones lose the digits that count.
+    # In double precision: squares of small numbers underflow in single, and large offsets cost digits.
     moved = np.subtract(block, block[0], dtype=np.float64)  # equal rows are exact zeros
     shift = moved.mean(axis=0)
     moved -= shift

@@ -1,7 +1,7 @@
-"""Data to spectrum, in one piece or in chunks: the one door from rows and a kernel to a `Spectrum`.
+"""Build a `Spectrum` from rows and a kernel, at once or in chunks.
 
-Landmarks and directions are two things: how many features stand for the kernel, and how many of its directions are
-kept.
+The number of landmarks is the number of features that approximate the kernel. The number of directions is the number of
+eigenvectors that are kept.
 """
 
 from copy import copy, deepcopy
@@ -42,10 +42,10 @@ def spectrum_of(
     directions : int
         Most directions to keep.
     landmarks : int, default=1000
-        Landmarks or random features that stand for a kernel of two points; up to twice as many rows it is exact.
+        Landmarks or random features that approximate a kernel of two points; up to twice as many rows it is exact.
     feature_map : str or PointFeatures, default="auto"
     seed : int, default=0
-        Of the landmarks or frequencies.
+        Seed of the landmarks or frequencies.
     """
     if not kernel.is_pointwise:
         with phase("graph"):
@@ -56,7 +56,7 @@ def spectrum_of(
 
 
 def choose_feature_map(kernel: Kernel, n_samples: int, n_features: int, landmarks: int) -> str:
-    """Return what ``feature_map="auto"`` stands for: exact where it is cheap, Nyström beyond."""
+    """Return the feature map that "auto" means: exact if it is cheap, Nyström otherwise."""
     if kernel.takes_precomputed:
         return "exact"
     if kernel.is_linear and n_features <= min(n_samples, 2 * landmarks):
@@ -240,7 +240,7 @@ def spectrum_from_kernel(kernel: Kernel, X: Matrix, directions: int) -> Spectrum
     K -= columns
     K -= columns[:, None] - columns.mean()
     constant = np.full((n, 1), n**-0.5)
-    # Of given values the lowest eigenvalue is wanted, too: it tells whether they are a kernel at all.
+    # The lowest eigenvalue of given values shows whether they are a kernel.
     d, U = DenseSolver(K).top(constant, n - 1 if kernel.given_as else min(n - 1, directions + 1))
     kernel.check_spectrum(float(d[-1]), norm, X.dtype)
     eps = np.finfo(np.float32 if X.dtype == np.float32 else np.float64).eps

@@ -136,13 +136,13 @@ class LanczosSolver:
 
     def top(self, Q: NDArray, k: int, start: NDArray | None = None, tol: float = _TOL) -> tuple[NDArray, NDArray]:
         """Return the k largest eigenvalues, falling, and their vectors (N, k), of the deflated operator."""
-        # Costs of minimisers are smaller than any share of the flip that one would call converged.
+        # Costs of minimisers are smaller than any fraction of the flip that one would call converged.
         minimises = self.operator.cost is not None and not self.operator.is_walk
         return _lanczos(self.operator.apply, Q, k, start, 0.0 if minimises else tol)
 
 
 def residuals(operator: Operator, Q: NDArray, G: NDArray) -> NDArray:
-    """Norms (k,) of what is left of the eigenvector equation of G (N, k) outside Q, beside cost or eigenvalue."""
+    """Norms (k,) of the residuals of the eigenvectors G (N, k) outside Q, relative to cost or eigenvalue."""
     image = operator.apply(G) if operator.cost is None or operator.steps > 1 else operator.cost @ G
     values = np.einsum("ij,ij->j", G, image)
     left = image - G * values
@@ -170,11 +170,11 @@ def _lanczos(
 
     start = np.random.RandomState(0).standard_normal(n) if start is None else start
     start = orthogonal_to(Q, start[:, None])[:, 0]
-    # ARPACK takes small numbers for converged ones: the operator is given to it in units of its own.
+    # ARPACK takes small numbers for converged ones, so the operator is scaled.
     unit = float(np.linalg.norm(deflated(start)))
     if unit == 0:  # nothing is left
         return np.zeros(k), np.zeros((n, k))
-    make: Any = LinearOperator  # its stubs know only the subclasses' constructors
+    make: Any = LinearOperator  # its type stubs have only the constructors of subclasses
     operator = make((n, n), matvec=lambda x: deflated(x) / unit, dtype=np.float64)
     options: dict[str, Any] = {"k": k, "which": "LA", "v0": start}
     options |= {"ncv": min(n, max(2 * k + 1, 24)), "maxiter": _MAX_ITER}

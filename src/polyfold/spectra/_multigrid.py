@@ -87,5 +87,5 @@ def _outside(Q: NDArray, apply: Callable[[NDArray], NDArray], value: float) -> L
         image = apply(V - inside)
         return image - Q @ (Q.T @ image) + value * inside
 
-    make: Any = LinearOperator  # its stubs know only the constructors of the subclasses
+    make: Any = LinearOperator  # its type stubs have only the constructors of subclasses
     return make((len(Q), len(Q)), matvec=lambda v: matmat(v.reshape(-1, 1)), matmat=matmat, dtype=np.float64)

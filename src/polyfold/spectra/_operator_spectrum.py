@@ -25,7 +25,7 @@ class Eigenfunctions:
     functions: NDArray  # (N, r), at the training points
     eigenvalues: NDArray  # (r,), of the operator
     intercepts: NDArray  # (c, r), what the trivial directions take off
-    residuals: NDArray  # (r,), how well the equation is solved, beside cost or eigenvalue
+    residuals: NDArray  # (r,), residuals relative to cost or eigenvalue
 
     @property
     def width(self) -> int:

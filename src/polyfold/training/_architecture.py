@@ -20,8 +20,8 @@ Activation: TypeAlias = Literal["relu", "tanh", "sigmoid", "gelu", "elu"]
 class MLP(BaseEstimator):
     """Build fully connected networks with a linear last layer.
 
-    Calling it with two sizes gives a fresh ``torch.nn.Sequential``, so it can stand wherever an
-    architecture is asked for. Without hidden layers the network is linear.
+    Call it with two sizes to get a new ``torch.nn.Sequential``; it can be passed wherever an architecture is
+    expected. Without hidden layers the network is linear.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class MLP(BaseEstimator):
     bias : bool, default=True
         Whether the layers have an offset.
     dropout : float, default=0.0
-        Share of the units of every hidden layer that are switched off in a training step.
+        Fraction of the units of every hidden layer that are switched off in a training step.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class Checkpoint:
         write_file(self.path, HEADER + digest(content).encode() + b"\n" + content)
 
     def other(self) -> ValueError:
-        """Return the error that says that the file belongs to another run."""
+        """Return the error for a file of another run."""
         return ValueError(
             f"checkpoint must come from the same data and parameters, got {str(self.path)!r}, which does not; "
             "delete it or name another file."
@@ -62,13 +62,13 @@ class Checkpoint:
         header, _, rest = self.path.read_bytes().partition(b"\n")
         seal, _, content = rest.partition(b"\n")
         whole = header + b"\n" == HEADER and seal == digest(content).encode()
-        # What is no archive would go to torch's reader of bare pickles.
+        # torch would read anything but an archive as a pickle.
         if not whole or not zipfile.is_zipfile(io.BytesIO(content)):
             raise self._damaged()
         try:
             return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
         except (pickle.UnpicklingError, RuntimeError):
-            # The advice of torch, to load without its guard, would run whatever the file says.
+            # The message of torch advises an unsafe load, which could run code from the file.
             raise self._damaged() from None
 
     def _damaged(self) -> ValueError:

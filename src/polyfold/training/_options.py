@@ -33,7 +33,7 @@ class Training(BaseEstimator):
     optimizer : {"adam", "sgd"} or callable, default="adam"
         A callable takes the parameters and the learning rate and returns a ``torch.optim.Optimizer``.
     validation_fraction : float, default=0.1
-        Share of the rows held out to decide when to stop; 0 trains on all rows for `max_iter` epochs.
+        Fraction of the rows held out to decide when to stop; 0 trains on all rows for `max_iter` epochs.
     patience : int, default=10
         Epochs without a new lowest validation loss before training stops; the weights of the best epoch
         are kept.

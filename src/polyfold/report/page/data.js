@@ -107,3 +107,11 @@ function valueText(column, i) {
   if (value === null) return "missing";
   return column.kind === "class" ? column.classes[value] : String(value);
 }
+
+const isNoise = (column, c) => column.role === "cluster" && column.classes[c] === "-1";
+
+// The name of a class: that of the explanation, if there is one.
+function className(column, c) {
+  if (isNoise(column, c)) return "noise";
+  return column.names?.[c] ?? (column.role === "cluster" ? `cluster ${column.classes[c]}` : column.classes[c]);
+}

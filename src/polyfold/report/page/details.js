@@ -1,10 +1,19 @@
 "use strict";
-// Everything beside the panels: figures, legend, bars, neighbours, tables.
+// Axes, figures and tables.
 
 const DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 // Zeros after the point are hard to count.
 const NUMBER = { format: (v) => (v !== 0 && Math.abs(v) < 1e-4 ? v.toExponential(3) : DIGITS.format(v)) };
-const PARTS = { modules: "module", layers: "layer", coordinates: "coordinate" };
+const COUNT = new Intl.NumberFormat("en");
+const [IN_LIST, IN_SELECTION, TYPICAL, FACTS] = [3, 6, 6, 12];
+const LONGEST = 3; // standard deviations of the longest bar
+// What the figures measure. They are computed from at most 1,000 of the points shown.
+const FIGURES = {
+  "precision at 10": "neighbours kept: fraction of the 10 nearest rows in the data that are among the 10 nearest in the representation",
+  "vote accuracy": "accuracy of a vote of the 5 nearest other rows shown (leave-one-out; not the test accuracy of “polyfold evaluate”)",
+  "single modules": "the same vote in one module alone, mean of the modules",
+  "module correlation": "mean distance correlation between the modules",
+};
 
 function showFigures(root, chapter, current) {
   const { figures } = chapter.steps[current];
@@ -12,6 +21,7 @@ function showFigures(root, chapter, current) {
     const block = element("div", {}, element("dt", { textContent: name }), element("dd", { textContent: NUMBER.format(value) }));
     block.dataset.figure = name;
     if (chapter.steps.length > 1) block.append(curve(chapter.steps.map((s) => s.figures[k][1]), current));
+    if (FIGURES[name]) block.append(element("p", { className: "hint", textContent: FIGURES[name] }));
     return block;
   });
   root.replaceChildren(...blocks);
@@ -49,7 +59,7 @@ function showAllocation(section, root, step) {
   right.textContent = `direction ${step.allocation.length}`;
   svg.append(most, right);
   const held = step.allocation.filter((v) => v > 0).length;
-  const text = `${held} of ${step.allocation.length} directions of the kernel are held by some module.`;
+  const text = `${held} of ${step.allocation.length} directions of the kernel are held by at least one module.`;
   root.replaceChildren(svg, element("p", { className: "hint", textContent: text }));
 }
 
@@ -61,136 +71,38 @@ function barRow(name, value, share, color) {
   return element("div", { className: "row" }, label, element("div", { className: "bar" }, fill), element("span", { textContent: value }));
 }
 
-function showBars(title, root, chapter, step) {
+function showBars(title, root, step) {
   title.textContent = step.bars.title[0].toUpperCase() + step.bars.title.slice(1);
-  const named = chapter.kind === "layers" ? step.views.map((view) => view.name.replace(/ \(.*/, "")) : null;
-  const rows = step.bars.values.map((v, i) => barRow(named ? named[i] : `${PARTS[chapter.kind]} ${i}`, v.toFixed(2), v));
-  root.replaceChildren(...rows);
+  title.hidden = !step.bars.values.length;
+  root.replaceChildren(...step.bars.values.map(([name, value]) => barRow(name, value.toFixed(2), value)));
 }
 
-function showLegend(root, column, { colors, type, low, high, unknown }, onClass) {
-  root.hidden = !column || column.kind === "text";
-  if (root.hidden) return;
-  if (type === "continuous") {
-    const strip = element("span", { className: "ramp" });
-    strip.style.background = `linear-gradient(90deg, ${colors.slice(1).join(",")})`;
-    const step = 10 ** Math.floor(Math.log10((high - low) / 100 || 1)); // two digits of the range say enough
-    const [first, last] = [low, high].map((v) => NUMBER.format(step * Math.round(v / step)));
-    root.replaceChildren(`${column.name} ${first}`, strip, last);
-    if (unknown) root.append(swatch(colors[0]), "missing or infinite");
-    return;
+// Every axis with the names of its ends and a strip of images, or the features that explain it.
+function showAxes(section, axes) {
+  section.hidden = !axes.length;
+  section.classList.toggle("first", axes.some(({ strip }) => strip)); // images tell more than points
+  section.lastElementChild.replaceChildren(
+    ...axes.map(({ name, ends, strip, features: explained }) => {
+      const part = element("div", { className: "axis" }, element("h3", { textContent: name }));
+      if (ends) part.append(element("p", { className: "ends" }, element("span", { textContent: `← ${ends[0]}` }), element("span", { textContent: `${ends[1]} →` })));
+      if (strip) part.append(stripNode(strip, name));
+      for (const [feature, strength, shape] of explained ?? []) part.append(barRow(feature, shape, strength));
+      return part;
+    }),
+  );
+}
+
+function stripNode(strip, name) {
+  const line = element("div", { className: "images" });
+  line.setAttribute("role", "img");
+  line.setAttribute("aria-label", `images along ${name}`);
+  const side = Math.min(60, Math.floor((innerWidth - 60) / strip.count) - 2); // all of them fit on a phone
+  for (let i = 0; i < strip.count; i++) {
+    const node = thumbnail(strip, "", i, side);
+    node.style.backgroundImage = `url(${strip.url})`;
+    line.append(node);
   }
-  const buttons = column.classes.map((name, i) => {
-    const button = element("button", { type: "button", onclick: (event) => onClass(i, event.shiftKey || event.ctrlKey) });
-    button.append(swatch(colors[i]), name);
-    return button;
-  });
-  root.replaceChildren(...buttons);
-}
-
-function swatch(color) {
-  const node = element("span", { className: "swatch" });
-  node.style.background = color;
-  return node;
-}
-
-// A thumbnail, `side` pixels at its longer side; the style sheet of the chapter holds the picture.
-function thumbnail(images, kind, i, side) {
-  const scale = side / Math.max(images.width, images.height);
-  const node = element("span", { className: `thumb ${kind}` });
-  const [column, row] = [i % images.across, Math.floor(i / images.across)];
-  Object.assign(node.style, {
-    width: `${images.width * scale}px`,
-    height: `${images.height * scale}px`,
-    backgroundSize: `${images.across * images.width * scale}px auto`,
-    backgroundPosition: `${-column * images.width * scale}px ${-row * images.height * scale}px`,
-  });
-  return node;
-}
-
-const rowNumber = (chapter, i) => (chapter.rows ? chapter.rows[i] : i);
-
-function facts(chapter, i) {
-  const list = element("dl", { className: "facts" });
-  for (const column of chapter.columns) {
-    list.append(element("dt", { textContent: column.name }), element("dd", { textContent: valueText(column, i) }));
-  }
-  return list;
-}
-
-function tip(chapter, i) {
-  const parts = [element("b", { textContent: `row ${rowNumber(chapter, i)}` })];
-  if (chapter.images) parts.push(thumbnail(chapter.images, "images", i, 64));
-  return [...parts, facts(chapter, i)];
-}
-
-function pointButton(chapter, i, column, colors, focus, onPoint) {
-  const button = element("button", { type: "button", className: "point", onclick: () => onPoint(i) });
-  const isClass = column?.kind === "class";
-  if (chapter.images) button.append(thumbnail(chapter.images, "images", i, 36));
-  button.append(element("span", { textContent: isClass ? valueText(column, i) : rowNumber(chapter, i) }));
-  button.setAttribute("aria-label", `row ${rowNumber(chapter, i)}${isClass ? `, ${column.name} ${valueText(column, i)}` : ""}`);
-  if (isClass) {
-    button.style.borderColor = colors[column.values[i]];
-    if (focus !== null) button.classList.add(column.values[i] === column.values[focus] ? "same" : "other");
-  }
-  return button;
-}
-
-function neighborsOf(data, chapter, step, focus) {
-  return step.neighbors.map(([name, place]) => {
-    const all = data.array(place);
-    const k = all.length / chapter.n;
-    return [name, Array.from(all.subarray(focus * k, (focus + 1) * k))];
-  });
-}
-
-function showNeighbors(root, data, chapter, step, focus, column, colors, onPoint) {
-  if (focus === null) {
-    root.replaceChildren(element("p", { className: "hint", textContent: "Click a point to see who is near it in every view." }));
-    return;
-  }
-  const parts = [element("p", { textContent: `Row ${rowNumber(chapter, focus)}` })];
-  if (chapter.images) parts.push(pictures(chapter, focus));
-  parts.push(facts(chapter, focus));
-  const lists = neighborsOf(data, chapter, step, focus);
-  if (!lists.length) {
-    const own = chapter.steps[chapter.start].diversity;
-    const text = `To keep the file small, neighbours are stored for λ = ${own} only; move the slider there.`;
-    parts.push(element("p", { className: "hint", textContent: text }));
-  }
-  for (const [name, found] of lists) {
-    const buttons = found.map((i) => pointButton(chapter, i, column, colors, focus, onPoint));
-    parts.push(element("div", { className: "strip" }, element("h3", { textContent: `in ${name}` }), element("div", {}, ...buttons)));
-  }
-  root.replaceChildren(...parts);
-}
-
-function pictures(chapter, i) {
-  const pair = element("div", { className: "pair" });
-  for (const [kind, name] of [["images", chapter.rebuilt ? "data" : ""], ["rebuilt", "rebuilt by all modules"]]) {
-    if (chapter[kind]) pair.append(element("span", {}, thumbnail(chapter[kind], kind, i, 84), name));
-  }
-  return pair;
-}
-
-function showSelection(root, chapter, chosen, column, colors, onPoint) {
-  if (!chosen.length) {
-    root.replaceChildren(element("p", { className: "hint", textContent: "Nothing selected: draw a lasso or press a class." }));
-    return;
-  }
-  const share = NUMBER.format((100 * chosen.length) / chapter.n);
-  const parts = [element("p", { id: "count", textContent: `${chosen.length} of ${chapter.n} points (${share} %)` })];
-  if (column?.kind === "class") {
-    const counts = column.classes.map(() => 0);
-    for (const i of chosen) counts[column.values[i]] += 1;
-    const order = counts.map((_, c) => c).filter((c) => counts[c]).sort((a, b) => counts[b] - counts[a]);
-    for (const c of order.slice(0, 10)) {
-      parts.push(barRow(column.classes[c], String(counts[c]), counts[c] / chosen.length, colors[c]));
-    }
-  }
-  const some = chosen.slice(0, 18).map((i) => pointButton(chapter, i, column, colors, null, onPoint));
-  root.replaceChildren(...parts, element("div", { className: "strip" }, element("div", {}, ...some)));
+  return line;
 }
 
 function table(rows, here = -1) {
@@ -200,15 +112,15 @@ function table(rows, here = -1) {
   return element("div", { className: "scroll" }, element("table", {}, element("thead", {}, cells("th", head)), element("tbody", {}, ...lines)));
 }
 
-function showStations(details, chapter, current) {
-  details.hidden = chapter.steps.length < 2;
-  if (details.hidden) return;
+function showStations(section, chapter, current) {
+  section.hidden = chapter.steps.length < 2;
+  if (section.hidden) return;
   const head = ["λ", ...chapter.steps[0].figures.map(([name]) => name)];
   const rows = chapter.steps.map((s) => [String(s.diversity), ...s.figures.map(([, value]) => NUMBER.format(value))]);
-  details.lastElementChild.replaceChildren(table([head, ...rows], current));
+  section.lastElementChild.replaceChildren(table([head, ...rows], current));
 }
 
-function showParameters(details, chapter) {
-  details.hidden = !chapter.parameters.length;
-  details.lastElementChild.replaceChildren(table([["parameter", "value"], ...chapter.parameters]));
+function showParameters(section, chapter) {
+  section.hidden = !chapter.parameters.length;
+  section.lastElementChild.replaceChildren(table([["parameter", "value"], ...chapter.parameters]));
 }

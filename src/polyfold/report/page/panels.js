@@ -2,30 +2,41 @@
 // Small multiples of the same points. Drawing, picking, zoom and lasso are regl-scatterplot's.
 
 class Panels {
-  constructor(root, { onSelect, onHover, onClear }) {
-    Object.assign(this, { root, onSelect, onHover, onClear, panels: [], mode: "panZoom" });
+  constructor(root, { onSelect, onHover, onClear, onView }) {
+    Object.assign(this, { root, onSelect, onHover, onClear, onView, panels: [], mode: "panZoom" });
     this.renderer = newRenderer();
+    addEventListener("resize", () => this.interactive && this.fitRenderer());
+  }
+
+  // All panels are drawn on one canvas of the library, which has the size of the window: it must hold the largest panel.
+  fitRenderer() {
+    const boxes = this.panels.map(({ plot }) => plot.getBoundingClientRect());
+    const [width, height] = ["width", "height"].map((side) => Math.max(100, ...boxes.map((box) => box[side])));
+    const { canvas } = this.renderer;
+    if (canvas.width < width * devicePixelRatio || canvas.height < height * devicePixelRatio) {
+      this.renderer.resize(Math.max(width, canvas.width / devicePixelRatio), Math.max(height, canvas.height / devicePixelRatio));
+    }
   }
 
   get interactive() {
     return this.renderer !== null;
   }
 
-  show(names, n) {
+  show(views, n) {
     this.clear();
     this.n = n;
-    this.panels = names.map((name, index) => this.add(name, index));
+    this.panels = views.map((view, index) => this.add(view, index));
   }
 
-  add(name, index) {
+  add({ name, about, axes }, index) {
     const figure = element("figure", { className: "panel" });
     const caption = element("figcaption");
-    caption.append(element("span", { textContent: name }), element("span", { className: "beyond" }));
+    caption.append(element("span", { textContent: about ? `${name}: ${about}` : name }), element("span", { className: "beyond" }));
     const plot = element("div", { className: "plot", tabIndex: 0 });
     plot.setAttribute("role", "group");
     plot.setAttribute("aria-label", `${name}: scatter of ${this.n} points; arrow keys walk, Enter shows neighbours`);
     const canvas = element("canvas");
-    plot.append(canvas);
+    plot.append(canvas, ...axisNames(axes));
     figure.append(caption, plot);
     this.root.append(figure);
     const panel = { name, index, figure, plot, canvas, cursor: -1, selected: [] };
@@ -55,9 +66,13 @@ class Panels {
     panel.scatter.subscribe("deselect", () => this.onClear());
     panel.scatter.subscribe("pointOver", (i) => this.onHover(i, panel));
     panel.scatter.subscribe("pointOut", () => this.onHover(null));
+    panel.scatter.subscribe("view", () => this.onView(panel));
     panel.observer = new ResizeObserver(() => {
       const box = panel.plot.getBoundingClientRect();
-      if (box.width > 0) panel.scatter.set({ width: box.width, height: box.height });
+      if (!box.width) return;
+      this.fitRenderer();
+      panel.scatter.set({ width: box.width, height: box.height });
+      this.onView(panel);
     });
     panel.observer.observe(panel.plot);
     // Without a click first the wheel belongs to the page.
@@ -67,13 +82,30 @@ class Panels {
     fingersAsMouse(panel.canvas, () => this.mode === "lasso");
   }
 
-  // Draw one station: `planes` are the places, `coloring` the colours.
-  async draw(planes, beyond, coloring, animate) {
+  // Draw one station: `planes` are the places, `coloring` the colours. The library refuses a call while another one
+  // runs: then the latest one waits, and the others are left out.
+  draw(job) {
+    this.next = job;
+    this.running ??= this.drawAll().finally(() => (this.running = null));
+    return this.running;
+  }
+
+  async drawAll() {
+    while (this.next) {
+      const job = this.next;
+      this.next = null;
+      if (job.chapter !== this.chapter) this.show(job.views, job.chapter.n);
+      this.chapter = job.chapter;
+      await this.drawOne(job);
+    }
+  }
+
+  async drawOne({ views, planes, coloring, animate }) {
     const valueA = coloring.values ? Float32Array.from(coloring.values) : new Float32Array(this.n);
     await Promise.all(
       this.panels.map((panel, i) => {
         panel.plane = planes[i];
-        panel.figure.querySelector(".beyond").textContent = beyond[i] ? `${beyond[i]} far out, at the edge` : "";
+        panel.figure.querySelector(".beyond").textContent = views[i].beyond ? `${views[i].beyond} far out, at the edge` : "";
         if (!this.interactive) return this.paint(panel, coloring);
         const size = this.n > 5000 ? 2.5 : this.n > 1500 ? 3.5 : 5;
         panel.scatter.set({ ...this.colors(coloring), pointSize: size, opacity: this.n > 5000 ? 0.6 : 0.8 });
@@ -149,11 +181,18 @@ class Panels {
     this.onHover(best, panel);
   }
 
-  // Where the middle of the panel, or a point of it, is on the screen.
+  // Where a point is in its panel, in pixels.
+  position(panel, i) {
+    const { width, height } = panel.plot.getBoundingClientRect();
+    const { x, y } = panel.plane;
+    return panel.scatter?.getScreenPosition(i) ?? [((x[i] + 1) / 2) * width, ((1 - y[i]) / 2) * height];
+  }
+
+  // Where a point is on the screen.
   place(panel, i) {
-    const box = panel.plot.getBoundingClientRect();
-    const [x, y] = panel.scatter?.getScreenPosition?.(i) ?? [box.width / 2, box.height / 2];
-    return [box.left + x, box.top + y];
+    const { left, top } = panel.plot.getBoundingClientRect();
+    const [x, y] = this.position(panel, i);
+    return [left + x, top + y];
   }
 
   // A still picture for machines without WebGL; selection works by class, by row and by key.
@@ -186,6 +225,18 @@ class Panels {
     this.root.replaceChildren();
     this.panels = [];
   }
+}
+
+// What the ends of the two axes of a panel mean.
+function axisNames(axes) {
+  const [across, down] = axes.length === 2 ? axes : [axes[0], null];
+  const ends = [
+    ["left", across && `← ${across[0]}`],
+    ["right", across && `${across[1]} →`],
+    ["bottom", down && `↓ ${down[0]}`],
+    ["top", down && `↑ ${down[1]}`],
+  ];
+  return ends.filter(([, text]) => text).map(([side, text]) => element("span", { className: `end ${side}`, textContent: text, title: text }));
 }
 
 // One renderer for all panels, or null where the machine has no WebGL for it.
