@@ -43,7 +43,7 @@ SIZES = {
     "ensembles/_recall_tuning.py": {"_TIE"},
     "ensembles/_rerank.py": {"_BLOCK"},
     "ensembles/_student.py": {"BLOCK"},
-    "nonredundant/_sequence.py": {"_MIXING_ROUNDS", "_MIXING_ROWS", "_TOL", "_ROUNDING", "_DECAYED"},
+    "nonredundant/_sequence.py": {"_ROTATION_ROWS", "_TOL", "_ROUNDING", "_DECAYED"},
     "nonredundant/_smoother.py": {
         "TRACE_TOL",
         "_FEW_POINTS",

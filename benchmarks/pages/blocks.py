@@ -235,16 +235,40 @@ def graphs_scale() -> str:
 
 
 def nonredundant_shapes() -> str:
-    """Return R² and number of axes of shapes that were not seen, with default settings."""
-    rows = []
+    """Summarise R² and number of axes of shapes that were not seen, with default settings."""
     parts = results("nonredundant")
-    for name, found in {**parts["held out"], **parts["fresh"]}.items():
-        scores = found["every kernel"]
+    groups = {"Before the rotation was added": ("held out", "fresh"), "After it": ("latest",)}
+    rows = []
+    for group, names in groups.items():
+        shapes = {name: found for part in names for name, found in parts[part].items()}
+        best = {name: max(found["every kernel"].values()) for name, found in shapes.items()}
+        reachable = [name for name in shapes if best[name] >= 0.95]
+        reached = sum(shapes[name]["R²"] >= 0.95 for name in reachable)
+        close = sum(found["R²"] >= best[name] - 0.03 for name, found in shapes.items())
+        right = sum(found["number"] == int(name.rpartition(", ")[2]) for name, found in shapes.items())
+        total = len(shapes)
         rows.append(
-            [name, found["kernel"], f"{found['R²']:.3f}", *(f"{x:.3f}" for x in scores.values()), str(found["number"])]
+            [group, f"{reached} of {len(reachable)}", f"{close} of {total}", f"{right} of {total}", _failures(shapes)]
         )
-    head = ["shape, directions", "kernel_", "default", "eigenmaps", "Isomap", "LLE", "LTSA", "number found"]
+    head = [
+        "shapes written",
+        "R² ≥ 0.95 if possible",
+        "R² within 0.03 of the best kernel",
+        "right number",
+        "exceptions",
+    ]
     return table(head, rows)
+
+
+def _failures(shapes: dict[str, Any]) -> str:
+    """Name the shapes with a wrong number, or with an R² more than 0.03 below the best kernel."""
+    out = []
+    for name, found in shapes.items():
+        best, number = max(found["every kernel"].values()), found["number"]
+        wrong = [f"R² {found['R²']:.2f}, best {best:.2f}"] if found["R²"] < best - 0.03 else []
+        wrong += [f"number {number}"] if number != int(name.rpartition(", ")[2]) else []
+        out += [f"{name} ({', '.join(wrong)})"] if wrong else []
+    return "; ".join(out) or "none"
 
 
 def nonredundant_cost() -> str:

@@ -157,7 +157,90 @@ def bowl(rng: np.random.RandomState) -> Shape:
     return lifted(np.column_stack([T, 0.5 * np.sum(T**2, axis=1)]), 9, rng, 0.02), T
 
 
-# Written after the last change of any rule.
+def helicoid(rng: np.random.RandomState) -> Shape:
+    """Spiral staircase in 6 dimensions with noise 0.01."""
+    r, a = rng.uniform(0.5, 1.5, N), rng.uniform(0, 1.6 * np.pi, N)
+    return lifted(np.column_stack([r * np.cos(a), r * np.sin(a), 0.5 * a]), 6, rng, 0.01), np.column_stack([a, r])
+
+
+def flat_torus(rng: np.random.RandomState) -> Shape:
+    """Two closed directions of lengths 1 and 0.6 in 10 dimensions with noise 0.02."""
+    a, b = rng.uniform(0, 2 * np.pi, (2, N))
+    X = np.column_stack([np.cos(a), np.sin(a), 0.6 * np.cos(b), 0.6 * np.sin(b)])
+    return lifted(X, 10, rng, 0.02), X
+
+
+def noisy_arc(rng: np.random.RandomState) -> Shape:
+    """Two thirds of a circle, denser at its ends, in 12 dimensions with noise 0.06."""
+    t = rng.beta(0.7, 0.7, N) * 4 * np.pi / 3
+    return lifted(np.column_stack([np.cos(t), np.sin(t)]), 12, rng, 0.06), t[:, None]
+
+
+def ellipsoid(rng: np.random.RandomState) -> Shape:
+    """Solid ellipsoid of axes 1.6 : 1 : 0.7, bent into 10 dimensions."""
+    T = rng.standard_normal((N, 3))
+    T *= (rng.uniform(size=N) ** (1 / 3) / np.linalg.norm(T, axis=1))[:, None] * [1.6, 1.0, 0.7]
+    return bent(T, 10, rng), T
+
+
+def edges(rng: np.random.RandomState) -> Shape:
+    """Images of a soft edge that turns by a third of a turn and shifts."""
+    a, s = rng.uniform(0, 2 * np.pi / 3, N), rng.uniform(-0.5, 0.5, N)
+    x, y = np.meshgrid(np.linspace(-1, 1, 16), np.linspace(-1, 1, 16))
+    across = x.ravel() * np.cos(a)[:, None] + y.ravel() * np.sin(a)[:, None] - s[:, None]
+    return 1 / (1 + np.exp(-across / 0.2)), np.column_stack([a, s])
+
+
+def decays(rng: np.random.RandomState) -> Shape:
+    """Damped oscillations of 80 samples that differ in frequency and damping, noise 0.03."""
+    T = rng.uniform(size=(N, 2)) * [1.0, 1.5]
+    time = np.linspace(0, 3, 80)
+    X = np.exp(-time * T[:, 1:]) * np.cos(2 * time * (1 + T[:, :1]))
+    return X + 0.03 * rng.standard_normal(X.shape), T
+
+
+def fan(rng: np.random.RandomState) -> Shape:
+    """Wavy quarter of a ring, exponential density along it, in 40 dimensions with noise 0.02."""
+    a, r = np.minimum(rng.exponential(0.6, N), 2.0), rng.uniform(1, 2, N)
+    X = np.column_stack([r * np.cos(a), r * np.sin(a), 0.3 * np.sin(3 * r + a)])
+    return lifted(X, 40, rng, 0.02), np.column_stack([a, r])
+
+
+def wedge4(rng: np.random.RandomState) -> Shape:
+    """Solid of sides 2 : 1.3 : 1 : 0.8, dense in the middle, bent into 16 dimensions with noise 0.01."""
+    T = rng.beta(1.5, 1.5, (N, 4)) * [2.0, 1.3, 1.0, 0.8]
+    X = bent(T, 16, rng)
+    return X + 0.01 * rng.standard_normal(X.shape), T
+
+
+def eight(rng: np.random.RandomState) -> Shape:
+    """Draw a closed curve like an eight whose branches pass each other at a distance, noise 0.03."""
+    a = rng.uniform(0, 2 * np.pi, N)
+    X = np.column_stack([1.5 * np.sin(a), np.sin(2 * a), 0.5 * np.cos(a)])
+    return lifted(X, 8, rng, 0.03), np.column_stack([np.cos(a), np.sin(a)])
+
+
+def gears(rng: np.random.RandomState) -> Shape:
+    """Coupled pendulums: three angles of different ranges, seen by eight sensors, noise 0.01."""
+    T = rng.uniform(-1, 1, (N, 3)) * [1.4, 0.9, 0.6]
+    X = np.column_stack([np.sin(T), np.cos(T), np.sin(T[:, 0] + T[:, 1]), np.sin(T[:, 1] - T[:, 2])])
+    return X + 0.01 * rng.standard_normal(X.shape), T
+
+
+# Written after the rotation was fixed.
+LATEST: dict[str, Callable[[np.random.RandomState], Shape]] = {
+    "helicoid, 2": helicoid,
+    "flat torus, 4": flat_torus,
+    "noisy arc, 1": noisy_arc,
+    "ellipsoid, 3": ellipsoid,
+    "images of an edge, 2": edges,
+    "damped oscillations, 2": decays,
+    "fan, 2": fan,
+    "wedge of four dimensions, 4": wedge4,
+    "figure of eight, 2": eight,
+    "pendulums, 3": gears,
+}
+# Written after the last change of the rules for kernel, bandwidth and number.
 FRESH: dict[str, Callable[[np.random.RandomState], Shape]] = {
     "catenoid, 2": catenoid,
     "bent tube, 3": tube,

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 from sklearn.neighbors import KNeighborsRegressor
 
 from polyfold._regression import NeighborRegression, novelty
-from polyfold.nonredundant import Selected, select_kernel
+from polyfold.nonredundant import Selected, best_rotation, select_kernel
 
 
 @pytest.fixture
@@ -94,3 +94,27 @@ def test_novelty_is_low_for_functions_of_earlier_coordinates_and_high_for_new_on
     assert found[0] == 1
     assert found[1] < 0.05
     assert 0.9 < found[2] <= 1
+
+
+def turned(T, degrees=40):
+    """Return the columns of `T`, the last two rotated against each other."""
+    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return T @ np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+
+
+def test_mixed_coordinates_are_rotated_back():
+    T = np.random.RandomState(0).uniform(-1, 1, (1500, 3))
+    F = turned(T) / T.std()
+    regression = NeighborRegression.of(T * [3.0, 2.0, 1.0], np.arange(1500))
+    R = best_rotation(regression, F)
+    assert_allclose(R.T @ R, np.eye(3), atol=1e-12)
+    assert_allclose(R[0], [1, 0, 0], atol=1e-12)
+    assert np.abs(np.corrcoef((F @ R).T, T.T)[:3, 3:]).diagonal().min() > 0.99
+    assert_allclose(regression.unexplained(F @ R).mean(), regression.unexplained(F).mean(), rtol=0.02)
+
+
+@pytest.mark.parametrize("lengths", [(3.0, 1.0, 1.0), (3.0, 2.0, 1.0)])
+def test_coordinates_that_are_not_mixed_or_have_equal_lengths_stay(lengths):
+    T = np.random.RandomState(0).standard_normal((1500, 3))
+    F = T if lengths[1] > lengths[2] else turned(T)
+    assert_allclose(best_rotation(NeighborRegression.of(T * lengths, np.arange(1500)), F), np.eye(3))

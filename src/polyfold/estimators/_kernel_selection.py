@@ -31,6 +31,7 @@ from polyfold.nonredundant import (
     Selected,
     Settings,
     Step,
+    best_rotation,
     criterion,
     given_sequence,
     sample_rows,
@@ -56,7 +57,7 @@ class KernelChoice:
     operator: Operator
     found: Selected
     is_sample: bool
-    mixes: bool
+    rotates: bool
     kernel_scores: dict[str, float] = field(default_factory=dict)
 
     def fitted_to(self, rows: Matrix, settings: Settings, eigen_solver: str) -> tuple[Operator, list[Step]]:
@@ -65,8 +66,15 @@ class KernelChoice:
             return self.operator, self.found.steps
         operator = kernel_operator(self.kernel, rows, settings.seed)
         alphas = [step.alpha for step in self.found.steps]
-        mixing = criterion(operator, rows, settings.seed) if self.mixes else None
-        return operator, given_sequence(operator, make_solver(operator, eigen_solver), alphas, settings, mixing)
+        return operator, given_sequence(operator, make_solver(operator, eigen_solver), alphas, settings)
+
+    def rotation(self, operator: Operator, F: NDArray, rows: Matrix, seed: int) -> NDArray:
+        """Return the rotation of the coordinates `F`; those of a kernel with units keep their principal axes."""
+        if not self.rotates or operator.has_units:
+            return np.eye(F.shape[1])
+        by_distances = _holds_distances(self.kernel, rows)
+        R = best_rotation(criterion(operator, rows, seed, by_distances=by_distances), F)
+        return R / (F @ R).std(axis=0)  # coordinates are uncorrelated in the measure of the kernel, nearly so in ours
 
 
 @dataclass(frozen=True)

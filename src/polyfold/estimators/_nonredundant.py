@@ -26,7 +26,7 @@ from polyfold._validation import (
 from polyfold.estimators._kernel_selection import is_kernel_matrix, kernel_candidates, landmark_error, rows_to_fit
 from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.kernels import KernelLike, Operator, takes_precomputed
-from polyfold.nonredundant import SMOOTHERS, Settings, Step, extend, sample_rows, warn_if_saturated
+from polyfold.nonredundant import SMOOTHERS, Settings, Step, extend, sample_rows, values_of, warn_if_saturated
 from polyfold.sources import all_or_some, as_source, by_blocks, is_stream
 from polyfold.spectra import EIGEN_SOLVERS
 
@@ -60,7 +60,9 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         Bandwidth α of the regression, relative to the root mean squared norm of the earlier coordinates (0.1 to 0.6 in
         the paper). A smaller bandwidth excludes more functions of the earlier coordinates. For each coordinate "auto"
         takes, of ∞ (only uncorrelated), 0.6, 0.35, 0.2 and 0.12, the one with the lowest unexplained fraction, or the
-        widest within its standard error. A number is the paper's algorithm to the letter.
+        widest within its standard error. With "auto", the coordinates after the first are also rotated, so that the
+        leading ones have the lowest unexplained fraction, if it falls by three standard errors. Isomap and kernels of
+        two points keep their axes. A number is the paper's algorithm to the letter.
     smoother : {"nadaraya_watson", "locally_linear"}, default="nadaraya_watson"
     rank_cut : float, default=0.03
         Functions that the smoother damps below this fraction of the largest gain are not excluded.
@@ -86,16 +88,19 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         is 1 for graph kernels; for Isomap and kernels of two points it is the eigenvalue over n, as in
         `KernelEmbedding`, so that distances mean what they mean there.
     n_components_ : int
+    rotation_ : ndarray of shape (n_directions, n_directions)
+        Rotation of the coordinates that were found; the identity if they were not rotated.
     eigenvalues_ : ndarray of shape (n_components,)
-        f'Kf of every coordinate, in the kernel's measure.
+        f'Kf of every coordinate before the rotation, in the kernel's measure.
     kernel_ : str or kernel object
         Name of the selected kernel, or `kernel` if it was given.
     kernel_scores_ : dict of str to float
         Unexplained fraction of every kernel that was compared, nan if it cannot be fitted; empty if `kernel` was given.
     component_scores_ : ndarray
         Unexplained fraction of the variance of `X` after 1, 2, … coordinates: the residual variance if each row is
-        predicted from its 10 nearest rows in the standardised coordinates, relative to the total variance. With
-        ``n_components="auto"`` the last entry belongs to the first coordinate that was rejected.
+        predicted from its 10 nearest rows in the standardised coordinates, relative to the total variance. They are
+        the scores of the selection, before the rotation. With ``n_components="auto"`` the last entry belongs to the
+        first coordinate that was rejected.
     permuted_scores_ : ndarray
         The same with the last of the coordinates permuted.
     bandwidths_ : ndarray of shape (n_components,)
@@ -207,7 +212,9 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             with phase("scores"):
                 self.kernel_, self.kernel_scores_ = chosen.name or self.kernel, chosen.kernel_scores
                 self.component_scores_, self.permuted_scores_ = chosen.found.scores, chosen.found.permuted
-                self._store(operator, steps, count, seed, rows.dtype)
+                F = values_of(steps, operator)
+                self.rotation_ = chosen.rotation(operator, F, rows, seed)
+                self._store(operator, steps, F @ self.rotation_, count, seed, rows.dtype)
                 return self if self.landmarks_ is None else self._place_others(rows, X, chosen.kernel, seed)
 
     def fit_transform(self, X: Rows, y: object = None) -> FloatArray:
@@ -249,7 +256,8 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         Z = np.zeros((X.shape[0], self.n_components_), dtype=X.dtype)
 
         def fill(rows: slice) -> None:
-            Z[rows, : len(self._steps)] = extend(self._fitted_operator, self._steps, X[rows]) * self._scales
+            F = extend(self._fitted_operator, self._steps, X[rows])
+            Z[rows, : len(self._steps)] = F @ self.rotation_ * self._scales
 
         with using_threads(self.n_jobs):
             in_blocks(fill, X.shape[0], _BLOCK)
@@ -262,19 +270,20 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             self.embedding_ = self._place(self._validate(X, reset=False))
         return self
 
-    def _store(self, operator: Operator, steps: list[Step], count: int | None, seed: int, dtype: DTypeLike) -> None:
+    def _store(
+        self, operator: Operator, steps: list[Step], F: NDArray, count: int | None, seed: int, dtype: DTypeLike
+    ) -> None:
         self._fitted_operator = operator
         self._steps = [step.slim() for step in steps]
         self.n_components_ = self._n_features_out = max(1, len(steps)) if count is None else count
         empty = self.n_components_ - len(steps)
         if empty:
             warn_of_empty_columns(self.n_components_, len(steps))
-        F = np.zeros((operator.n_samples, self.n_components_))
-        F[:, : len(steps)] = np.column_stack([np.empty((len(F), 0)), *(step.values for step in steps)])
+        some = F[sample_rows(len(F), seed)]
+        self.novelty_ = np.concatenate([novelty(some, seed), np.full(empty, np.nan)])
         self.eigenvalues_ = np.array([step.eigenvalue for step in steps] + empty * [0.0])
         self._scales = _natural_scales(operator, self.eigenvalues_[: len(steps)])
-        self.embedding_ = operator.on_rows(F).astype(dtype, copy=False)
-        self.embedding_[:, : len(steps)] *= self._scales.astype(dtype)
+        self.embedding_ = operator.on_rows(np.pad(F * self._scales, ((0, 0), (0, empty)))).astype(dtype, copy=False)
         self.bandwidths_ = np.array([np.nan if step.alpha is None else step.alpha for step in steps] + empty * [np.nan])
         self.ranks_ = np.array([step.rank for step in steps] + empty * [0])
         self.novelty_ = np.concatenate(

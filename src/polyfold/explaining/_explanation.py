@@ -77,10 +77,10 @@ class Explanation:
     def axes(self) -> "pd.DataFrame":
         """Coordinate × feature, in the order of ranks.
 
-        `strength` is the fraction of the coordinate's variance that the feature alone explains (leave-one-out), `null`
-        the largest strength of any feature for permuted rows. `joint` is the fraction of the features up to this rank
-        together; it is missing for features that add nothing. `repeats` names a stronger feature with a correlation
-        above 0.95, whose rank the feature shares.
+        `strength` is the fraction of the coordinate's variance that the feature alone explains (leave-one-out). `null`
+        is the largest strength of any feature for permuted rows. `joint` is the fraction that the features up to this
+        rank explain together; it is missing for features that add nothing. `repeats` names a stronger feature with a
+        correlation above 0.95, whose rank the feature shares.
         """
         return self._frame("axes")
 
@@ -99,8 +99,8 @@ class Explanation:
     def modules(self) -> "pd.DataFrame":
         """Module × feature or direction of the kernel.
 
-        `strength` is the fraction of variance that linear functions of the module explain (leave-one-out), `advantage`
-        its difference from the mean of the other modules.
+        `strength` is the fraction of variance that linear functions of the module explain (leave-one-out). `advantage`
+        is its difference from the mean of the other modules.
         """
         return self._frame("modules")
 

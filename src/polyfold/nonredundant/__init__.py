@@ -5,7 +5,7 @@ from polyfold.nonredundant._sequence import (
     Settings,
     Step,
     bandwidth_of,
-    best_mixture,
+    best_rotation,
     criterion,
     extend,
     given_sequence,
@@ -13,6 +13,7 @@ from polyfold.nonredundant._sequence import (
     sample_rows,
     select_kernel,
     select_sequence,
+    values_of,
     warn_if_saturated,
 )
 from polyfold.nonredundant._smoother import SMOOTHERS, predictable_functions, smoother_matrix
@@ -23,7 +24,7 @@ __all__ = [
     "Settings",
     "Step",
     "bandwidth_of",
-    "best_mixture",
+    "best_rotation",
     "criterion",
     "extend",
     "given_sequence",
@@ -33,5 +34,6 @@ __all__ = [
     "select_kernel",
     "select_sequence",
     "smoother_matrix",
+    "values_of",
     "warn_if_saturated",
 ]

@@ -9,11 +9,11 @@ smoother and the number of coordinates to the user. One criterion selects them (
 of the variance of X that remains if every row is predicted from its 10 nearest rows in the standardised coordinates F.
 
 - Bandwidth: the one with the lowest u, or the widest one within its standard error.
-- Direction: eigenvectors of nearly equal eigenvalues mix the directions of the data. From the second coordinate on, the
-  combination of the first three with the lowest u replaces the top eigenvector (`best_mixture`).
 - Number: a further coordinate f must divide u by a larger factor than the same coordinate, permuted, multiplies it:
   u(F) / u(F, f) > u(F, permuted f) / u(F).
 - Kernel: a kernel replaces the one before it in the list if its u is clearly lower (`select_kernel`).
+- Rotation: eigenvectors of nearly equal eigenvalues mix the directions of the data. The coordinates after the first are
+  rotated so that the leading ones have the lowest u, if it falls significantly (`best_rotation`).
 
 Measured effect: docs/guide/nonredundant.md and benchmarks/studies/nonredundant.py.
 """
@@ -22,11 +22,12 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._policy import CLEARLY_LOWER, MAX_AUTO_COMPONENTS, MIXED_DIRECTIONS, SEARCH_ROWS
+from polyfold._policy import CLEARLY_LOWER, MAX_AUTO_COMPONENTS, SEARCH_ROWS, SIGNIFICANT
 from polyfold._progress import track
 from polyfold._regression import NeighborRegression
 from polyfold._typing import Matrix
@@ -41,8 +42,8 @@ _TOL = 1e-6
 _ROUNDING = 1e-10
 # A walk of many steps that has this little of a direction left cannot be extended to new points.
 _DECAYED = 1e-4
-# Rows on which combinations of eigenvectors are compared, and rounds of it.
-_MIXING_ROWS, _MIXING_ROUNDS = 1000, 2
+# Rows on which rotations are compared.
+_ROTATION_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -57,18 +58,16 @@ class Settings:
 
 @dataclass(frozen=True)
 class Step:
-    """One coordinate f = (functions @ mix − center) / scale and what is needed to extend it to new points.
+    """One coordinate f = (raw − center) / scale and what is needed to extend it to new points.
 
-    `functions` (N, k) are constrained eigenvectors; k is 1 unless directions were mixed. `alpha` is the bandwidth
-    factor of the smoother on the earlier coordinates (None for the first). `intercepts` (one per component) and
-    `slopes` give the part that the constraints removed. `residual` is the largest one of the eigenvector equations,
-    relative to the cost or the eigenvalue.
+    `alpha` is the bandwidth factor of the smoother on the earlier coordinates (None for the first). `intercepts` (one
+    per component) and `slopes` give the part that the constraints removed. `residual` is that of the eigenvector
+    equation, relative to the cost or the eigenvalue.
     """
 
     values: NDArray
-    functions: NDArray
-    mix: NDArray
-    eigenvalues: NDArray
+    raw: NDArray
+    eigenvalue: float
     center: float
     scale: float
     predictable: Predictable | None
@@ -76,16 +75,6 @@ class Step:
     slopes: NDArray
     alpha: float | None = None
     residual: float = np.nan
-
-    @property
-    def eigenvalue(self) -> float:
-        """Return f'Kf of the coordinate in the kernel's measure."""
-        return float(self.mix**2 @ self.eigenvalues)
-
-    @property
-    def raw(self) -> NDArray:
-        """Return the coordinate before it is centred and scaled."""
-        return self.functions @ self.mix
 
     def slim(self) -> "Step":
         """Return a copy without the values of the excluded functions, which only fitting needs."""
@@ -115,19 +104,12 @@ class Selected:
 
 
 def given_sequence(
-    operator: Operator,
-    solver: EigenSolver,
-    alphas: list[float | None],
-    settings: Settings,
-    mixing: NeighborRegression | None = None,
+    operator: Operator, solver: EigenSolver, alphas: list[float | None], settings: Settings
 ) -> list[Step]:
-    """Find one coordinate for every bandwidth factor, the first of which is None; fewer if the kernel has no more.
-
-    With `mixing`, each coordinate after the first has the direction with the lowest u, without it the top eigenvector.
-    """
+    """Find one coordinate for every bandwidth factor, the first of which is None; fewer if the kernel has no more."""
     steps: list[Step] = []
     for alpha in track(alphas, "coordinates"):
-        step = next_coordinate(operator, solver, values_of(steps, operator), alpha, settings, rounding(steps), mixing)
+        step = next_coordinate(operator, solver, values_of(steps, operator), alpha, settings, rounding(steps))
         if step is None:
             break
         steps.append(step)
@@ -156,7 +138,6 @@ def next_coordinate(
     alpha: float | None,
     settings: Settings,
     lowest: float = 0.0,
-    mixing: NeighborRegression | None = None,
 ) -> Step | None:
     """Find the coordinate after the columns of `F` (N, i − 1), with bandwidth factor `alpha`; None if none is left.
 
@@ -178,38 +159,11 @@ def next_coordinate(
     if Q.shape[1] >= operator.n_samples:
         return None
     start = np.random.RandomState(settings.seed).standard_normal(operator.n_samples)
-    # One coordinate alone explains most if it winds through several directions, so the first one is not mixed.
-    count = 1 if mixing is None or F.shape[1] == 0 else min(MIXED_DIRECTIONS, operator.n_samples - Q.shape[1])
-    G = solver.top(Q, count, start, _TOL)[1]
-    eigenvalues = np.einsum("ij,ij->j", G, operator.apply(G))
-    floor = _DECAYED if operator.steps > 1 else lowest if operator.has_units else -np.inf
-    G = G[:, np.abs(eigenvalues) > floor]
-    if G.shape[1] == 0:
+    G = solver.top(Q, 1, start, _TOL)[1]
+    step = replace(_step(operator, G[:, 0], Q, T, predictable, alpha), residual=float(residuals(operator, Q, G)[0]))
+    if operator.steps > 1 and step.eigenvalue <= _DECAYED:
         return None
-    mix = np.ones(1) if mixing is None else best_mixture(mixing, F, G / np.sqrt(operator.weights)[:, None])
-    return _step(operator, G[:, : len(mix)], mix, Q, T, predictable, alpha)
-
-
-def best_mixture(regression: NeighborRegression, F: NDArray, H: NDArray) -> NDArray:
-    """Return the unit combination of the functions `H` (N, k) with the lowest u beside the coordinates `F`.
-
-    u is approximated by a quadratic form, exact at the basis functions and at sums and differences of two of them. Its
-    eigenvectors are the basis of the second round. The first function alone, weight (1,), is kept if the combination is
-    not better by more than the standard error.
-    """
-    regression, basis = regression.thinned(_MIXING_ROWS), np.eye(H.shape[1])
-
-    def errors(weights: NDArray) -> NDArray:
-        return regression.unexplained(np.column_stack([F, H @ weights]))
-
-    first = errors(basis[:, 0])
-    for _ in range(_MIXING_ROUNDS):
-        form = np.diag([errors(weights).mean() for weights in basis.T])
-        for i, j in combinations(range(len(form)), 2):
-            sum_, difference = basis[:, i] + basis[:, j], basis[:, i] - basis[:, j]
-            form[i, j] = form[j, i] = (errors(sum_).mean() - errors(difference).mean()) / 2
-        basis = basis @ np.linalg.eigh(form)[1]
-    return basis[:, 0] if _exceeds(first, errors(basis[:, 0])) else np.ones(1)
+    return None if operator.has_units and abs(step.eigenvalue) <= lowest else step
 
 
 def _orthonormal(operator: Operator, predictable: Predictable | None) -> tuple[NDArray, NDArray]:
@@ -228,32 +182,24 @@ def _orthonormal(operator: Operator, predictable: Predictable | None) -> tuple[N
 
 
 def _step(
-    operator: Operator,
-    G: NDArray,
-    mix: NDArray,
-    Q: NDArray,
-    T: NDArray,
-    predictable: Predictable | None,
-    alpha: float | None,
+    operator: Operator, g: NDArray, Q: NDArray, T: NDArray, predictable: Predictable | None, alpha: float | None
 ) -> Step:
-    functions = G / np.sqrt(operator.weights)[:, None]
-    raw, image = functions @ mix, operator.apply(G)
+    raw = g / np.sqrt(operator.weights)
+    image = operator.apply(g)
     taken = T @ (Q.T @ image)
     n_trivial = len(taken) - (0 if predictable is None else predictable.values.shape[1])
     center, scale = float(raw.mean()), max(float(raw.std()), np.finfo(np.float64).tiny)
     sign = 1.0 if raw[np.argmax(np.abs(raw - center))] >= center else -1.0
     return Step(
         values=sign * (raw - center) / scale,
-        functions=functions,
-        mix=mix,
-        eigenvalues=np.einsum("ij,ij->j", G, image),
+        raw=raw,
+        eigenvalue=float(g @ image),
         center=center,
         scale=sign * scale,
         predictable=predictable,
         intercepts=taken[:n_trivial],
-        slopes=np.empty((0, len(mix))) if predictable is None else predictable.coefficients @ taken[n_trivial:],
+        slopes=np.empty(0) if predictable is None else predictable.coefficients @ taken[n_trivial:],
         alpha=alpha,
-        residual=float(residuals(operator, Q, G).max()),
     )
 
 
@@ -266,9 +212,12 @@ def extend(operator: Operator, steps: list[Step], X: Matrix) -> NDArray:
     extension = operator.extend(X)
     F = np.empty((X.shape[0], len(steps)))
     for i, step in enumerate(steps):
-        predictable = 0.0 if step.predictable is None else step.predictable.features(F[:, :i]) @ step.slopes
-        functions = extension.values(step.functions, step.eigenvalues, step.intercepts, predictable)
-        F[:, i] = (functions @ step.mix - step.center) / step.scale
+        predictable: Any = 0.0
+        if step.predictable is not None:
+            predictable = (step.predictable.features(F[:, :i]) @ step.slopes)[:, None]
+        eigenvalue, intercepts = np.array([step.eigenvalue]), step.intercepts[:, None]
+        raw = extension.values(step.raw[:, None], eigenvalue, intercepts, predictable)
+        F[:, i] = (raw[:, 0] - step.center) / step.scale
     return F
 
 
@@ -326,7 +275,7 @@ def _best_step(
     regression: NeighborRegression,
     settings: Settings,
 ) -> tuple[Step | None, float]:
-    """Return the coordinate with the best bandwidth and, if there was a choice, the best direction; and its u."""
+    """Return the coordinate with the lowest u, of those within its standard error the one of the widest bandwidth."""
     F = values_of(steps, operator)
     tried: list[tuple[Step, NDArray]] = []
     best, worse = np.empty(0), 0
@@ -341,17 +290,42 @@ def _best_step(
         # More than √n means of n points are not known well enough to be zero, and narrower smoothers see even more.
         if worse == 2 or step.rank > np.sqrt(len(F)):
             break
-    step, errors = next((pair for pair in tried if not _exceeds(pair[1], best)), (None, np.ones(1)))
-    if step is not None and steps and len(bandwidths) > 1:
-        step = next_coordinate(operator, solver, F, step.alpha, settings, rounding(steps), regression) or step
-        errors = regression.unexplained(np.column_stack([F, step.values]))
-    return step, float(errors.mean())
+    for step, errors in tried:
+        if not _exceeds(errors, best):
+            return step, float(errors.mean())
+    return None, 1.0
 
 
-def _exceeds(errors: NDArray, best: NDArray) -> bool:
-    """Whether the mean of errors exceeds that of others, of the same rows, by more than its standard error."""
+def _exceeds(errors: NDArray, best: NDArray, significance: float = 1.0) -> bool:
+    """Whether the mean of errors exceeds that of others, of the same rows, by more than so many standard errors."""
     difference = errors - best
-    return bool(difference.mean() > difference.std() / np.sqrt(len(difference)))
+    return bool(difference.mean() > significance * difference.std() / np.sqrt(len(difference)))
+
+
+def best_rotation(regression: NeighborRegression, F: NDArray) -> NDArray:
+    """Return the rotation (d, d) of the standardised columns of `F` after which the leading ones have the lowest u.
+
+    The first one stays: a single coordinate explains most if it winds through several directions. Each further one is
+    the combination of the remaining columns with the lowest u. As a function of the combination, u is approximated by a
+    quadratic form, exact at the columns and at sums and differences of two. A column stays if u does not fall by
+    `SIGNIFICANT` standard errors. The u of all columns does not depend on the rotation.
+    """
+    regression, R = regression.thinned(_ROTATION_ROWS), np.eye(F.shape[1])
+    for i in range(1, F.shape[1] - 1):
+
+        def errors(weights: NDArray, i: int = i) -> NDArray:
+            return regression.unexplained(np.column_stack([F @ R[:, :i], F @ (R[:, i:] @ weights)]))
+
+        unit = np.eye(F.shape[1] - i)
+        tried = [errors(weights) for weights in unit]
+        form = np.diag([each.mean() for each in tried])
+        for j, k in combinations(range(len(form)), 2):
+            form[j, k] = form[k, j] = (errors(unit[j] + unit[k]).mean() - errors(unit[j] - unit[k]).mean()) / 2
+        turn = np.linalg.eigh(form)[1]
+        turn *= np.sign(turn[np.abs(turn).argmax(axis=0), range(len(turn))])
+        if _exceeds(tried[0], errors(turn[:, 0]), SIGNIFICANT):
+            R[:, i:] = R[:, i:] @ turn
+    return R
 
 
 def select_kernel(found: Mapping[str, Selected]) -> str:
