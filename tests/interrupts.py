@@ -9,6 +9,9 @@ Afterwards
 
 Fits with a checkpoint are ended by SIGINT, SIGTERM or SIGKILL, again and again until one is complete. The result must
 have the bits of an undisturbed fit, and the folder of the checkpoint must hold no temporary files.
+
+Other fits get a KeyboardInterrupt from a timer. The estimator must keep the state and the answers of its last fit, and
+the next fit must have the bits of an undisturbed one.
 """
 
 import argparse
@@ -24,13 +27,27 @@ from pathlib import Path
 
 import numpy as np
 
+import polyfold as pf
+
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 COMMANDS = {
     "fit": ("fit {data} -o {out}/m.polyfold --set n_modules=3 --set n_components=5", ["m.polyfold"]),
     "transform": ("transform {model} {data} -o {out}/z.csv", ["z.csv"]),
     "cluster": ("cluster {data} -n 5 -o {out}/groups.csv", ["groups.csv"]),
     "search": ("search {model} {data} -o {out}/found.csv", ["found.csv"]),
-    "explain": ("explain {model} {data} -o {out}/explanation.html", ["explanation.html"]),
+    "map": ("map {data} -o {out}/map.csv --save {out}/map.polyfold", ["map.csv", "map.polyfold"]),
+    "explain": ("explain {model} {data} -o {out}/explanation.csv", ["explanation.csv"]),
+    "report": ("report {model} {data} -o {out}/report.html", ["report.html"]),
+}
+# Estimators whose fits are interrupted in one process; small, as the time of a fit does not matter.
+FITS = {
+    "ModularKernelPCA": lambda: pf.ModularKernelPCA(3, 3, random_state=0),
+    "ModularAutoencoder": lambda: pf.ModularAutoencoder(3, 3, solver="backfit", random_state=0),
+    "KernelEmbedding": lambda: pf.KernelEmbedding(kernel="isomap", random_state=0),
+    "NonRedundantEmbedding": lambda: pf.NonRedundantEmbedding(kernel="laplacian_eigenmaps", random_state=0),
+    "BootstrapClustering": lambda: pf.BootstrapClustering(3, random_state=0),
+    "KernelClustering": lambda: pf.KernelClustering(3, kernel="diffusion", random_state=0),
+    "ModularNeighbors": lambda: pf.ModularNeighbors(pf.ModularKernelPCA(3, 3, random_state=0)),
 }
 FIT = """
 import sys
@@ -119,9 +136,51 @@ def interrupt_fit(folder, expected, duration, rng):
     return interrupts, "" if same and not temporary else f"fit: same={same}, left {temporary}"
 
 
+def answers(model, X):
+    """What a model gives for rows, as bytes."""
+    found = model.kneighbors(X)[1] if hasattr(model, "kneighbors") else None
+    found = found if found is not None else model.transform(X) if hasattr(model, "transform") else model.predict(X)
+    return np.asarray(found).tobytes()
+
+
+def interrupt_in_process(name, moments, rng):
+    """Interrupt fits by a timer; return how many were interrupted, and what was wrong."""
+    A, B = rng.standard_normal((2, 200, 6))
+    expected = answers(FITS[name]().fit(B), B)
+    begin = time.monotonic()
+    model = FITS[name]().fit(A)
+    duration, state, before = time.monotonic() - begin, dict(vars(model)), answers(model, A)
+    interrupts, wrong = 0, []
+    handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for _ in range(moments):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, duration))
+                model.fit(B)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                model = FITS[name]().fit(A)
+                state = dict(vars(model))
+            except KeyboardInterrupt:
+                interrupts += 1
+                kept = vars(model).keys() == state.keys() and all(vars(model)[key] is state[key] for key in state)
+                # The timer may also end between the end of the fit and its own.
+                if not (kept and answers(model, A) == before) and answers(model, B) != expected:
+                    wrong.append(f"{name}: the interrupted fit changed the estimator")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+    if answers(model.fit(B), B) != expected:
+        wrong.append(f"{name}: the fit after interrupted ones differs")
+    return interrupts, wrong
+
+
 def run(moments, seed):
-    """Interrupt every command and the fit at this number of moments; return the failures."""
+    """Interrupt every command and the fits at this number of moments; return counts and failures."""
     rng, failures, counts = np.random.default_rng(seed), [], collections.Counter()
+    for name in FITS:
+        interrupts, wrong = interrupt_in_process(name, moments, rng)
+        counts["fit in process"] += interrupts
+        failures += wrong
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         np.save(folder / "data.npy", rng.standard_normal((1500, 20)) + 4 * rng.integers(5, size=(1500, 1)))

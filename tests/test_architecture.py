@@ -156,6 +156,18 @@ def outside_imports(code: str) -> set[str]:
     return {module.partition(".")[0] for module in modules} & {"papers", "benchmarks", "tests"}
 
 
+def test_warnings_point_at_the_caller():
+    fixed = []
+    for path in ROOT.rglob("*.py"):
+        if path.is_relative_to(ROOT / "cli"):  # prints warnings without their place
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn":
+                levels = [ast.unparse(keyword.value) for keyword in node.keywords if keyword.arg == "stacklevel"]
+                fixed += [f"{path.name}:{node.lineno}"] if levels != ["outside()"] else []
+    assert fixed == []
+
+
 def test_the_package_imports_neither_papers_nor_benchmarks():
     found = {str(path): outside_imports(path.read_text()) for path in ROOT.rglob("*.py")}
     assert {path: names for path, names in found.items() if names} == {}

@@ -168,3 +168,20 @@ def test_functions_are_known_by_their_code_and_what_they_close_over():
     assert fingerprint(closing_over(1)) != fingerprint(closing_over(2))
     assert fingerprint(lambda x: x + 1) != fingerprint(lambda x: x + 2)
     assert fingerprint(lambda x: x.sin()) != fingerprint(lambda x: x.cos())
+
+
+def test_a_folder_stays_if_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
+    folder = tmp_path / "z.zarr"
+    folder.mkdir()
+    (folder / "before").write_text("kept")
+
+    def fail_for_new(self, target, move=Path.replace):
+        if ".part" in self.name and self.suffix == ".zarr":
+            raise KeyboardInterrupt
+        return move(self, target)
+
+    monkeypatch.setattr(Path, "replace", fail_for_new)
+    with pytest.raises(KeyboardInterrupt), replacing(folder) as temporary:
+        temporary.mkdir()
+    assert [path.name for path in tmp_path.iterdir()] == ["z.zarr"]
+    assert (folder / "before").read_text() == "kept"

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from polyfold._typing import Matrix
 
@@ -56,18 +57,31 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path for a file or a folder, which replaces `path` at the end unless an error occurs."""
     path = Path(path)
     temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}.part{path.suffix}")
+    before = temporary.with_suffix(".old")
     try:
         yield temporary
         if path.is_dir() and temporary.is_dir():
-            shutil.rmtree(path)
+            path.replace(before)  # a folder cannot replace a full one
         elif path.is_file() and temporary.is_file():
             temporary.chmod(path.stat().st_mode)
         temporary.replace(path)
     finally:
-        if temporary.is_dir():
-            shutil.rmtree(temporary)
-        else:
-            temporary.unlink(missing_ok=True)
+        if before.exists() and not path.exists():
+            before.replace(path)
+        for rest in (temporary, before):
+            if rest.is_dir():
+                shutil.rmtree(rest)
+            else:
+                rest.unlink(missing_ok=True)
+
+
+def map_new_array(path: str | os.PathLike[str], dtype: DTypeLike, shape: tuple[int, ...]) -> np.memmap[Any, Any]:
+    """Make an .npy file that is mapped for writing. Its disk space is reserved: a write to a full disk is a crash."""
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+    return array
 
 
 def digest(content: bytes) -> str:

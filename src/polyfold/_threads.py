@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import sys
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,6 +27,7 @@ from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController
 
 from polyfold._progress import quiet
+from polyfold._validation import outside
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -207,3 +209,29 @@ def _set_threads(counts: list[tuple[Any, int]]) -> None:
         # threadpoolctl ties a limit to one thread; the last to leave may be another.
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread()
+
+
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function with numba and store the code, or only compile it if no folder is writable."""
+    import numba
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        try:
+            return numba.njit(cache=True, **options)(function)
+        except RuntimeError as error:
+            if "no locator available" not in str(error):
+                raise
+            _warn_of_no_cache()
+            return numba.njit(**options)(function)
+
+    return decorate
+
+
+@lru_cache(maxsize=1)
+def _warn_of_no_cache() -> None:
+    warnings.warn(
+        "numba finds no writable folder for compiled code, so that every process compiles it again, which takes up to "
+        "a minute; set NUMBA_CACHE_DIR to a folder that you can write to.",
+        RuntimeWarning,
+        stacklevel=outside(),
+    )

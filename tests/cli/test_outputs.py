@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polyfold.cli._outputs import writer
+
 pd = pytest.importorskip("pandas")
 pytest.importorskip("click")
 
@@ -218,3 +220,14 @@ def test_permissions_of_a_replaced_output_are_kept(call):
     Path("z.npy").touch(mode=0o600)
     call("transform :digits.polyfold :digits.npy -o z.npy")
     assert Path("z.npy").stat().st_mode & 0o777 == 0o600
+
+
+def test_blocks_of_images_share_one_scale(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    blocks = [np.array([[0.0, 10.0, 5.0, 0.0]]), np.array([[5.0, 10.0, 5.0, 5.0]])]
+    with writer(tmp_path / "images", [], 2, size="2x2") as append:
+        for block in blocks:
+            append(block / 20)
+    pixels = [np.asarray(image.open(tmp_path / "images" / f"{number:07d}.png")).ravel() for number in (0, 1)]
+    assert pixels[0].tolist() == [0, 255, 127, 0]
+    assert pixels[1].tolist() == [127, 255, 127, 127]

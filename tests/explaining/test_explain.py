@@ -244,7 +244,7 @@ def test_rows_in_blocks_give_what_the_array_gives(rng, max_rows):
         for key, lists in whole.prototypes.items():
             for kind, found in lists.items():
                 np.testing.assert_array_equal(parts.prototypes[key][kind], found)
-    with pytest.raises(TypeError, match="gone through again"):
+    with pytest.raises(TypeError, match="iterated again"):
         pf.explain(labels, iter(blocks))
 
 

@@ -153,3 +153,13 @@ def test_more_dimensions_than_directions_stay_empty(solver):
     assert B.shape == (3, 4, 2)
     assert np.all(B[:, 2:] == 0)
     assert loss(A, B, d, 0.5) == pytest.approx(0, abs=1e-3)
+
+
+@pytest.mark.parametrize("solve", [solve_backfit, solve_gradient])
+def test_epochs_end_when_the_gain_falls_below_the_tolerance(d, solve):
+    solution = solve(d, M, H, LAM, np.random.RandomState(0), max_iter=5000)
+    curve = np.array(solution.loss_curve)
+    gains = -np.diff(curve)
+    assert solution.converged
+    assert gains[-1] <= 1e-7 * curve[-1]
+    assert (gains[:-1] > 1e-7 * curve[1:-1]).all()

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 import polyfold as pf
 from polyfold.exceptions import ModelFileError
+from tests.saving.forging import parsed
 
 X = np.random.RandomState(0).standard_normal((40, 5))
 
@@ -30,6 +31,9 @@ FORGERIES = {
     "codes": lambda encoder: encoder.codes[0].__setitem__((0, 0), 250),
     "fewer codes": lambda encoder: encoder.codes.__setitem__(0, encoder.codes[0][:-1]),
     "fewer rows": lambda encoder: encoder.codes.__setitem__(0, encoder.codes[0][:, :-1]),
+    "signed codes": lambda encoder: encoder.codes.__setitem__(0, encoder.codes[0].astype(np.int64)),
+    "flat codes": lambda encoder: encoder.codes.__setitem__(0, encoder.codes[0].ravel()),
+    "codes in a list": lambda encoder: encoder.codes.__setitem__(0, list(encoder.codes[0])),
     "sizes": lambda encoder: encoder.sizes.__setitem__(0, encoder.sizes[0] + 1),
     "no layers": lambda encoder: encoder.sizes.clear(),
     "replicates": lambda encoder: vars(encoder).update(n_replicates=3),
@@ -55,6 +59,17 @@ def test_rows_that_are_not_finite_are_refused(tmp_path):
     assert refused(sparse, tmp_path / "m")
 
 
+def test_principal_directions_are_checked(tmp_path):
+    model = network().fit(X)
+    bound = model.encoder_.first.bound
+    for basis in (np.ones((4, 2)), np.full((5, 2), np.nan), np.ones((6, 2))):
+        vars(bound)["basis"] = basis
+        assert refused(model, tmp_path / "m")
+    vars(bound)["basis"] = np.eye(5)[:, :2]
+    pf.save(model, tmp_path / "m")
+    pf.load(tmp_path / "m")
+
+
 def test_neighbour_lists_are_checked(tmp_path):
     model = network(neighbors=5).fit(X)
     model.encoder_.first.find.given = np.full((40, 3), 40, dtype=np.int32)
@@ -76,3 +91,33 @@ def test_rows_with_fewer_columns_than_the_training_rows_are_refused():
     model.n_features_in_ = 2
     with pytest.raises(IndexError, match="the model is damaged, or the rows have another number of columns"):
         model.transform(np.repeat(X[:, :2], 2, axis=0))
+
+
+def forged(model, path, change):
+    pf.save(model, path)
+    content = parsed(path.read_bytes())
+    change(content)
+    path.write_bytes(content.packed())
+    with pytest.raises(ModelFileError):
+        pf.load(path)
+    return True
+
+
+@pytest.mark.parametrize("place", [-1, 625, 10**6])
+def test_random_states_beyond_their_numbers_are_refused(place, tmp_path):
+    def change(content):
+        key = content.lines.index("pos")
+        (line,) = [line for line in content.lines if isinstance(line, list) and line[0] == "dict" and key in line[1::2]]
+        content.lines[line[line[1:].index(key) + 2]] = place
+
+    assert forged(network(random_state=np.random.RandomState(0)).fit(X), tmp_path / "m", change)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_sparse_matrices_of_other_arrays_than_lists_are_refused(which, tmp_path):
+    def change(content):
+        line = next(line for line in content.lines if isinstance(line, list) and str(line[0]).startswith("csr"))
+        array = content.lines[line[2 + which]]
+        array[2] = [1, *array[2]]
+
+    assert forged(network().fit(sp.csr_array(np.where(X > 0, X, 0))), tmp_path / "m", change)

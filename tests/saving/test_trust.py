@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import polyfold
+from polyfold.saving import _trust
 from polyfold.saving._trust import EXCLUDED, LAYERS, untrusted
 
 ROOT = Path(polyfold.__file__).parent
@@ -81,3 +82,9 @@ def test_our_types_are_trusted(name):
 )
 def test_nothing_else_is(name):
     assert untrusted([name]) == [name]
+
+
+@pytest.mark.parametrize("name", ["evil.sin", "evil.float64", "numpy.evil.sin", "sin"])
+def test_names_of_numpy_in_other_packages_are_not_allowed(name):
+    assert not _trust._is_allowed(name)
+    assert _trust._is_allowed("numpy.sin")

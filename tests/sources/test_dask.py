@@ -224,13 +224,24 @@ def test_partitions_with_columns_in_another_order_are_refused():
         pf.ModularKernelPCA(2, 2, random_state=0).fit(X)
 
 
-def test_chunks_with_another_number_of_columns_are_refused():
-    array = pytest.importorskip("dask.array")
-    X = array.from_array(np.random.default_rng(0).standard_normal((80, 4)), chunks=(40, 4))
+def test_chunks_of_another_shape_than_declared_are_refused(rng):
+    rows = rng.standard_normal((50, 4))
+    for wrong in (rows[:, :3], rows[:10], np.hstack([rows, rows])):
+        chunks = [da.from_delayed(dask.delayed(chunk), rows.shape, rows.dtype) for chunk in (rows, wrong)]
+        with pytest.raises(ValueError, match=r"shape that X declares, \(50, 4\) for chunk \(1, 0\), got"):
+            MODELS["modular"]().fit(da.concatenate(chunks))
 
-    def narrow(chunk, block_info=None):
-        return chunk[:, :3] if block_info and block_info[None]["chunk-location"][0] else chunk
 
-    wrong = X.map_blocks(narrow, dtype=X.dtype, chunks=X.chunks, meta=np.empty((0, 0)))
-    with pytest.raises(ValueError, match="chunks of X must have its 4 columns, got a chunk with 3"):
-        pf.ModularKernelPCA(2, 2, random_state=0).fit(wrong)
+def test_scattered_rows_of_a_lost_worker_are_named(rng):
+    rows = rng.standard_normal((60, 5))
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        client.as_current(),
+    ):
+        worker = next(iter(cluster.workers.values()))
+        held = client.scatter(rows, workers=[worker.address], hash=False)
+        X = da.from_delayed(dask.delayed(held), rows.shape, rows.dtype)
+        client.sync(worker.close, nanny=False)
+        with pytest.raises(ConnectionError, match="workers .* that held rows of X in memory are gone"):
+            MODELS["modular"]().fit(X)

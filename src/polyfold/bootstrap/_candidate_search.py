@@ -11,10 +11,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from polyfold._linalg import distinct_rows, unit_rows
-from polyfold._threads import threaded
+from polyfold._threads import njit, threaded
 from polyfold._validation import check_indices
 from polyfold.bootstrap._dense_search import REASSOCIATE, DenseSearch, sum_kind
 from polyfold.bootstrap._sampling import ClusteringSpec, child_stream
@@ -298,7 +297,7 @@ def _sizes(table: np.ndarray) -> np.ndarray:
     return np.abs(table).max(axis=1)
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+@njit(nogil=True, fastmath=REASSOCIATE)
 def _fill_terms(terms, e, a, b, cosine, kind):
     number = kind.dtype.type
     for f in range(len(a)):
@@ -310,7 +309,7 @@ def _fill_terms(terms, e, a, b, cosine, kind):
             terms[0, e, f] = number(gap * gap)
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+@njit(nogil=True, fastmath=REASSOCIATE)
 def _masked_sum(terms, mask, kind):
     total = kind.dtype.type(0)
     for f in range(len(terms)):
@@ -318,7 +317,7 @@ def _masked_sum(terms, mask, kind):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _nearest_listed(X, points, lists, starts, entries, masks, limit, cosine, kind, terms, listed, counts, out):
     """Fill `out` (n, V), -1 for none; `terms` (2, m, d), `listed` (V, m, 2), `counts` (V,) are to work in.
 
@@ -352,7 +351,7 @@ def _nearest_listed(X, points, lists, starts, entries, masks, limit, cosine, kin
             out[i, v] = winner
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _first_centers(lists, assigned, out):
     for i in range(len(lists)):
         for e in range(lists.shape[1]):
@@ -363,7 +362,7 @@ def _first_centers(lists, assigned, out):
                 break
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _spread(lists, assigned):
     """Assign the rest of the rows, ring by ring; within a ring only the rings before count."""
     changed = True

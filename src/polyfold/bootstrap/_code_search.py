@@ -15,8 +15,8 @@ counts the bits of its own selection.
 """
 
 import numpy as np
-from numba import njit
 
+from polyfold._threads import njit
 from polyfold.bootstrap._sampling import ClusteringSpec
 
 # Low half of a key: a count above it, and the complement of a centre's index in it, so that the largest key is the
@@ -131,7 +131,7 @@ class CodeSearch:
         return out.T
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _popcount(word):
     """Count the set bits of a 64-bit word."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -140,7 +140,7 @@ def _popcount(word):
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _match_index(rows, starts, lists, owned, entries, masks, bits, active, best, out):
     """Fill `out` (n, V); `bits` (c, w), zero before and after, mark where a row and a centre agree.
 
@@ -182,7 +182,7 @@ def _match_index(rows, starts, lists, owned, entries, masks, bits, active, best,
             out[p, v] = low - (best[v] & low)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _count_pairs(left, right, out):
     for i in range(len(left)):
         for v in range(len(right)):

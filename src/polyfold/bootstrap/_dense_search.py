@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba import njit
 from sklearn.utils.extmath import randomized_svd
 
 from polyfold._linalg import row_norms_safe, unit_rows
 from polyfold._policy import CANDIDATE_DIRECTIONS
+from polyfold._threads import njit
 from polyfold._validation import check_indices
 from polyfold.bootstrap._sampling import ClusteringSpec, sample_rows, stream_seed
 
@@ -263,7 +263,7 @@ def _verify(points, centers, bounds, squares, unit, slack, *, linear: bool = Fal
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _take(X, rows, columns, out):
     for i in range(len(rows)):
         row = X[rows[i]]
@@ -273,7 +273,7 @@ def _take(X, rows, columns, out):
 
 # Plain loops, and the cost in one line only: helpers, `min` and a second copy would double the time of compilation.
 # No bound is NaN.
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATE | {"nnan", "nsz"})
+@njit(nogil=True, error_model="numpy", fastmath=REASSOCIATE | {"nnan", "nsz"})
 def _verify_bounds(points, centers, bounds, squares, unit, slack, kind, linear, minima, out):
     """Smallest cost in full among the centres whose bound, plus ‖x‖², does not exceed it.
 

@@ -185,7 +185,7 @@ def fit_replicates(
     seeds: np.random.SeedSequence,
     checkpoint: Callable[[int | None], LayerCheckpoint | None] = lambda number: None,
     **options: Any,
-) -> tuple[Encoder, float, float]:
+) -> tuple[Encoder, float]:
     """Fit pairs of replicates until the similarity of the last layer is reliable.
 
     Parameters
@@ -201,12 +201,10 @@ def fit_replicates(
     -------
     encoder : Encoder
     reliability : float
-        Estimated squared correlation of the similarity with that of infinitely many clusterings, over pairs of rows.
-    error : float
-        Its standard error.
+        Estimated squared correlation of the similarity with that of infinitely many replicates, over pairs of rows.
     """
-    pairs = np.random.default_rng(child_stream(seeds, "reliability")).integers(rows.shape[0], size=(2, PAIRS))
-    fitted, similarities, value, error = [], [], 0.0, 0.0
+    pairs = _sample_pairs(rows.shape[0], np.random.default_rng(child_stream(seeds, "reliability")))
+    fitted, similarities, value = [], [], 0.0
     # The bar counts the most replicates, so it may end early.
     for number in track(range(MAX_REPLICATES), "replicates"):
         settings = {"n_clusterings": REPLICATE_CLUSTERINGS, "seeds": seeds, "checkpoint": checkpoint(number)}
@@ -214,14 +212,20 @@ def fit_replicates(
         codes = fitted[number].codes[-1]
         similarities.append((codes[:, pairs[0]] == codes[:, pairs[1]]).mean(axis=0))
         if number % 2:
-            value, error = reliability(np.array(similarities))
+            value = reliability(np.array(similarities))
             if value >= RELIABLE:
                 break
-    return join(fitted), value, error
+    return join(fitted), value
 
 
-def reliability(similarities: np.ndarray) -> tuple[float, float]:
-    """Estimate how much of the mean of rows would repeat with other rows (Spearman and Brown), and the error.
+def _sample_pairs(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw pairs of different rows: (2, PAIRS). Pairs of a row and itself are left out, because they share all codes."""
+    first = rng.integers(n, size=PAIRS)
+    return np.stack([first, (first + 1 + rng.integers(max(1, n - 1), size=PAIRS)) % n])
+
+
+def reliability(similarities: np.ndarray) -> float:
+    """Estimate the squared correlation of the mean of measurements with their expectation (Spearman and Brown).
 
     Parameters
     ----------
@@ -232,23 +236,19 @@ def reliability(similarities: np.ndarray) -> tuple[float, float]:
     --------
     >>> import numpy as np
     >>> truth, noise = np.random.default_rng(0).standard_normal((2, 4, 5000))
-    >>> round(reliability(truth[0] + noise)[0], 1)
+    >>> round(reliability(truth[0] + noise), 1)
     0.8
     """
     count = len(similarities)
-    centered = similarities - similarities.mean(axis=1, keepdims=True)
-    common = centered.sum(axis=0)
-    squares = (centered**2).sum(axis=0)
-    # Products of different rows, and of rows with themselves: means over pairs of points, with their spread.
-    cross = (common**2 - squares) / (count * (count - 1))
-    total = squares / count
-    if not total.any():
-        return 1.0, 0.0
-    correlation = float(np.clip(cross.mean() / total.mean(), 0.0, 1.0))
-    value = count * correlation / (1.0 + (count - 1) * correlation)
-    # The error of the ratio, to first order; the derivative of the formula carries it over.
-    spread = np.std(cross - correlation * total) / (np.sqrt(similarities.shape[1]) * total.mean())
-    return value, float(spread * count / (1.0 + (count - 1) * correlation) ** 2)
+    standard = similarities - similarities.mean(axis=1, keepdims=True)
+    spread = np.sqrt((standard**2).mean(axis=1, keepdims=True))
+    if not spread.any():
+        return 1.0
+    standard /= np.where(spread > 0, spread, 1.0)
+    # Mean over pairs of different measurements.
+    products = np.mean(standard.sum(axis=0) ** 2 - (standard**2).sum(axis=0)) / (count * (count - 1))
+    correlation = float(np.clip(products, 0.0, 1.0))
+    return count * correlation / (1.0 + (count - 1) * correlation)
 
 
 def join(replicates: Sequence[Encoder]) -> Encoder:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from polyfold._threads import njit
 from polyfold.bootstrap._sampling import ClusteringSpec
 
 # Scores closer than this, relative to the larger one, count as equal: parallel rows differ only by rounding.
@@ -76,7 +76,7 @@ def _row_sums(rows: Any, entries: np.ndarray) -> np.ndarray:
 
 
 # No score is NaN, so that several can be compared at a time.
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@njit(nogil=True, fastmath={"nnan", "nsz"})
 def _largest(scores):
     best = scores[0]
     for j in range(1, len(scores)):
@@ -84,7 +84,7 @@ def _largest(scores):
     return best
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _best_scores(data, indices, indptr, weights, owners, starts, bias, out):
     scores = np.empty(len(bias))
     for i in range(len(out)):

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from numba import njit
 
-from polyfold._threads import threaded
+from polyfold._threads import njit, threaded
 from polyfold.bootstrap._code_search import check_codes, shared_centers, two_bytes
 
 DENSE_ROWS = 1500
@@ -146,7 +145,7 @@ def _signs(components: np.ndarray) -> np.ndarray:
     return np.where(signs == 0, 1.0, signs)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _gather(codes, rows, k, out):
     for i in range(out.shape[0]):
         for v in range(codes.shape[0]):
@@ -155,7 +154,7 @@ def _gather(codes, rows, k, out):
                 out[i, c] += rows[j, c]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _scatter(codes, points, k, out):
     for v in range(codes.shape[0]):
         for i in range(codes.shape[1]):

@@ -12,10 +12,9 @@ codes alone give *candidates*, which are compared in full, and so are the neighb
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numba import njit
 
 from polyfold._policy import EXACT_PAIRS, N_NEIGHBORS
-from polyfold._threads import threaded
+from polyfold._threads import njit, threaded
 from polyfold.bootstrap._code_search import check_codes
 
 # Rows that a thread takes at a time, bytes of a table of scores, and training rows compared at a time.
@@ -159,7 +158,7 @@ def _sorted_best(scores: np.ndarray, candidates: np.ndarray, k: int) -> tuple[np
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(candidates, order, axis=1)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _code_lists(codes, n_codes):
     """Points by code, in every clustering: their order (V, n), and where each code starts (V, n_codes + 1)."""
     V, n = codes.shape
@@ -179,7 +178,7 @@ def _code_lists(codes, n_codes):
     return order, starts
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _add_lists(points, order, starts, weight, table):
     for v in range(len(points)):
         for t in range(points.shape[1]):
@@ -189,7 +188,7 @@ def _add_lists(points, order, starts, weight, table):
                 row[order[v, e]] += weight
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _add_lanes(rows, codes, weight, table):
     V, n = codes.shape
     tile = np.empty((min(V, BYTE_ROWS), LANES), codes.dtype)
@@ -207,7 +206,7 @@ def _add_lanes(rows, codes, weight, table):
                     table[t, start + p] += weight * table.dtype.type(count[p])
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _add_pairs(rows, known, candidates, weight, scores):
     for i in range(len(rows)):
         codes = rows[i]
@@ -221,7 +220,7 @@ def _add_pairs(rows, known, candidates, weight, scores):
                 scores[i, e] += weight * count
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _choose(table, first_own, scores, indices):
     """Keep the largest scores of every row, falling, the lower index first; point t is not its own, `first_own` + t."""
     n, k = table.shape[1], scores.shape[1]
@@ -248,7 +247,7 @@ def _choose(table, first_own, scores, indices):
                 kept[e], positions[e] = x, start + p
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _count_lanes(tile, center, count):
     """Count, for every column of a tile, the rows in which it agrees with one."""
     count[:] = 0

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from polyfold._files import replacing
+from polyfold._files import map_new_array, replacing
 from polyfold._validation import import_extra
 from polyfold.cli._inputs import SUFFIXES
 from polyfold.cli._readers import IMAGES, parse_size
@@ -122,7 +122,7 @@ def _npy(path: Path, names: list[str], n_rows: int) -> Any:
     def append(rows: np.ndarray) -> None:
         if state["file"] is None:
             shape = (n_rows, *rows.shape[1:])
-            state["file"] = np.lib.format.open_memmap(path, mode="w+", dtype=rows.dtype, shape=shape)
+            state["file"] = map_new_array(path, rows.dtype, shape)
         state["file"][state["row"] : state["row"] + len(rows)] = rows
         state["row"] += len(rows)
 
@@ -175,22 +175,28 @@ def _zarr(path: Path, names: list[str], n_rows: int) -> Any:
 
 def _images(path: Path, size: str | None) -> Any:
     path.mkdir()
-    done = [0]
+    done, limits = [0], []
 
     def append(rows: np.ndarray) -> None:
-        write_images(path, rows, done[0], size)
+        limits[:] = limits or grey_limits(rows)  # one scale for all blocks, so that images can be compared
+        write_images(path, rows, done[0], size, *limits)
         done[0] += len(rows)
 
     return append, lambda: None
 
 
-def write_images(folder: Path, rows: np.ndarray, start: int, size: str | None) -> None:
+def grey_limits(rows: np.ndarray) -> tuple[float, float]:
+    """Return the values of black and white: 0 and 255 if the rows are bytes, else their smallest and largest value."""
+    low, high = float(rows.min()), float(rows.max())
+    return (0.0, 255.0) if low >= -1 and 1 < high <= 256 else (low, high)
+
+
+def write_images(folder: Path, rows: np.ndarray, start: int, size: str | None, low: float, high: float) -> None:
     """Write rows as grey PNG files with numbers for names."""
     pillow = import_extra("PIL.Image", "cli")
     width, height = parse_size(size) if size else (round(rows.shape[1] ** 0.5),) * 2
     if width * height != rows.shape[1]:
         raise ValueError(f"--size must fit the {rows.shape[1]} values of a row, got {width}x{height}.")
-    low, high = (0.0, 255.0) if rows.min() >= -1 and rows.max() <= 256 and rows.max() > 1 else (rows.min(), rows.max())
     pixels = np.clip(255 * (rows - low) / max(high - low, np.finfo(float).tiny), 0, 255).astype(np.uint8)
     for number, image in enumerate(pixels.reshape(-1, height, width), start=start):
         pillow.fromarray(image).save(folder / f"{number:07d}.png")

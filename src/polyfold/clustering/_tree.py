@@ -10,13 +10,13 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from polyfold._linalg import distinct_rows, unit_rows
 from polyfold._policy import COORDINATES_PER_CLUSTER, SMALL_CLUSTERS
+from polyfold._threads import njit
 from polyfold.bootstrap import sample_rows, stream_seed
 
 # Rows on which small clusters are found, for each of them; the others join the nearest one.
@@ -147,7 +147,7 @@ def _targets(count: int, n_clusters: int | None) -> list[int]:
     return sorted((t for t in powers | {1} if t < count), reverse=True)
 
 
-@njit(cache=True)
+@njit()
 def _ward(means, weights, target):  # pragma: no cover (compiled)
     """Pairs of clusters that merge, in order, until `target` are left; the first of a pair holds both afterwards."""
     count, width = means.shape
@@ -186,7 +186,7 @@ def _ward(means, weights, target):  # pragma: no cover (compiled)
     return pairs
 
 
-@njit(cache=True)
+@njit()
 def _rise(means, weights, i, j, width):  # pragma: no cover (compiled)
     """Increase of the sum of squares within clusters if two clusters merge."""
     square = 0.0
@@ -195,7 +195,7 @@ def _rise(means, weights, i, j, width):  # pragma: no cover (compiled)
     return square * weights[i] * weights[j] / max(weights[i] + weights[j], 1e-300)
 
 
-@njit(cache=True)
+@njit()
 def _cheapest(cost, alive, i):  # pragma: no cover (compiled)
     best, value = i, np.inf
     for j in range(len(cost)):

@@ -109,13 +109,15 @@ class Probes:
         return without_self(*search.probe(self.modules, g, count + 1, graph=False), self.rows)[0]
 
 
-def estimate(hits: NDArray, k: int) -> tuple[float, float]:
+def estimate(hits: NDArray, k: int, selecting: NDArray | None = None) -> tuple[float, float]:
     """Return mean and standard error of the hits.
 
-    The error counts one more probe that misses two neighbours: few misses may just not have been sampled.
+    The selecting half of the probes may estimate the spread, though not the mean: a sample with few misses has both a
+    high mean and a small spread. The error counts one more probe that misses two neighbours, for the same reason.
     """
     mean = float(hits.mean())
-    deviations = np.append(hits - mean, min(2 / k, 1.0))
+    both = hits if selecting is None else np.append(hits, selecting)
+    deviations = np.append(both - both.mean(), min(2 / k, 1.0))
     return mean, float(np.sqrt(np.mean(deviations**2) / max(1, len(hits) - 1)))
 
 
@@ -155,7 +157,8 @@ def _tune_scan(search: Tunable, k: int, wanted: float) -> SearchBudget:
     counts = range(k, totals.shape[1])
     count = k + bisect_left(counts, True, key=lambda count: _reaches(selecting, totals[:, :count], wanted))
     expand = -(-count // g)
-    recall, error = estimate(estimating.hits(estimating.scan(search, g, max(k, g * expand))), k)
+    hits, selecting_hits = (half.hits(half.scan(search, g, max(k, g * expand))) for half in (estimating, selecting))
+    recall, error = estimate(hits, k, selecting_hits)
     # A scan of all modules is exact.
     return SearchBudget(g, expand, k, False, recall, 0.0 if g == search.shape[1] else error)
 
@@ -176,7 +179,8 @@ def _tune_graph(search: Tunable, k: int, wanted: float) -> SearchBudget | None:
     def reaches(count: int) -> bool:
         return _reaches(selecting, search.probe(selecting.modules, g, count, graph=True)[0], wanted)
 
-    return _graph_budget(search, g, lowest + bisect_left(range(lowest, count), True, key=reaches), estimating)
+    chosen = lowest + bisect_left(range(lowest, count), True, key=reaches)
+    return _graph_budget(search, g, chosen, selecting, estimating)
 
 
 def _warn_of_low_recall(wanted: float, reached: float) -> None:
@@ -188,10 +192,11 @@ def _warn_of_low_recall(wanted: float, reached: float) -> None:
     )
 
 
-def _graph_budget(search: Tunable, g: int, count: int, new: Probes) -> SearchBudget:
+def _graph_budget(search: Tunable, g: int, count: int, selecting: Probes, new: Probes) -> SearchBudget:
     """Return the budget with the recall of new rows and training rows."""
     (n, M, _), k = search.shape, new.k
-    new_recall, new_error = estimate(new.hits(search.probe(new.modules, g, count, graph=True)[0]), k)
+    hits, selecting_hits = (half.hits(search.probe(half.modules, g, count, graph=True)[0]) for half in (new, selecting))
+    new_recall, new_error = estimate(hits, k, selecting_hits)
     # Rows that were added last are as hard to find as new ones, so other rows represent the training rows.
     others = np.delete(np.arange(n), search.probes)
     known = _with_limits(search, np.sort(np.random.default_rng(1).choice(others, len(new.rows), replace=False)), k)

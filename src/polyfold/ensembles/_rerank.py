@@ -1,10 +1,9 @@
 """Compiled distances over modules, without copying rows: re-ranked candidates, and pairs."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from polyfold._threads import in_blocks
+from polyfold._threads import in_blocks, njit
 from polyfold._validation import check_indices
 
 _FAST = {"reassoc", "contract", "nsz"}
@@ -65,7 +64,7 @@ def _contiguous(Q: NDArray, Z: NDArray, exclude: NDArray | None) -> tuple[NDArra
     return np.ascontiguousarray(Q), np.ascontiguousarray(Z), exclude
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, inline="always")
+@njit(nogil=True, fastmath=_FAST, inline="always")
 def _squared(q, z):  # pragma: no cover - compiled
     """Squared distance in one module, in double precision because squares of small numbers underflow."""
     total = 0.0
@@ -75,7 +74,7 @@ def _squared(q, z):  # pragma: no cover - compiled
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _pair_up(Q, Z, modules, queries, rows, out):  # pragma: no cover - compiled
     """Sum the squared distances of every pair over the modules."""
     for pair in range(len(out)):
@@ -85,7 +84,7 @@ def _pair_up(Q, Z, modules, queries, rows, out):  # pragma: no cover - compiled
         out[pair] = total
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _keep_nearest(Q, Z, modules, candidates, exclude, distances, indices):  # pragma: no cover - compiled
     """Insert the candidates of every query into its list, by distance, then index; each once."""
     k, count = distances.shape[1], candidates.shape[1]

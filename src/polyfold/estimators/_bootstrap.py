@@ -124,9 +124,10 @@ class MultilayerBootstrapNetwork(
         What "auto" selected, or what was given.
     feature_fraction_scores_ : dict
         Stability (adjusted Rand index between replicates) of every fraction tried; empty if the fraction was given.
-    reliability_, reliability_error_ : float
-        Estimated squared correlation of the similarity of the last layer with that of infinitely many clusterings,
-        and its standard error; NaN if the number was given. Beyond 2,500 points both are those of a sample.
+    reliability_ : float
+        Estimated squared correlation of the similarity of the last layer with that of infinitely many replicates; NaN
+        if the number was given. Beyond 2,500 points it is that of a sample. Two or four replicates give a rough value:
+        see :doc:`/reliability`.
     assignment_error_ : float
         Estimated fraction of first-layer assignments that differ from the exact ones; 0 if the search is exact.
     neighbor_recall_ : float
@@ -268,7 +269,7 @@ class MultilayerBootstrapNetwork(
         shorter = copy.copy(self)
         shorter.encoder_ = self.encoder_.up_to(level)
         if level + 1 < len(self.layer_sizes_):
-            shorter.reliability_ = shorter.reliability_error_ = np.nan  # estimated for the last layer alone
+            shorter.reliability_ = np.nan  # estimated for the last layer alone
         return shorter._finish(self._seed, self.embedding_.dtype)
 
     @shows_progress
@@ -316,14 +317,13 @@ class MultilayerBootstrapNetwork(
         options = {"feature_fraction": fraction, "seeds": seeds, "n_jobs": jobs}
         if not is_auto(self.feature_fraction):
             options["code_fraction"] = fraction
-        self.reliability_ = self.reliability_error_ = np.nan
+        self.reliability_ = np.nan
         self._replicates, n_clusterings = None, self.n_clusterings
         if is_auto(self.n_clusterings):
             is_small = X.shape[0] <= SEARCH_ROWS or self.metric_ == "precomputed"
             given = (rows, first, sizes) if is_small else self._pilot(X, sizes, seeds)
-            self._replicates, self.reliability_, self.reliability_error_ = fit_replicates(
-                *given, checkpoint=stored if is_small else _not_stored, **options
-            )
+            checkpoint = stored if is_small else _not_stored
+            self._replicates, self.reliability_ = fit_replicates(*given, checkpoint=checkpoint, **options)
             if is_small:
                 return self._replicates
             # One network of as many clusterings: each of them sees twice as many codes as in two replicates.

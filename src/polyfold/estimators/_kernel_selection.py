@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 
 from polyfold._policy import BANDWIDTHS
 from polyfold._typing import Matrix, Rows
-from polyfold._validation import own_rows
+from polyfold._validation import outside, own_rows
 from polyfold.kernels import (
     GraphKernel,
     Isomap,
@@ -132,7 +132,7 @@ class KernelCandidates:
                     scores[name] = choices[name].found.unexplained
         name = select_kernel({name: found.found for name, found in choices.items()})
         for warning in messages[name]:
-            warnings.warn(warning.message, stacklevel=6)
+            warnings.warn(warning.message, stacklevel=outside())
         return replace(choices[name], kernel_scores=scores)
 
 
@@ -199,20 +199,23 @@ def _is_given(kernel: AnyKernel) -> bool:
 def landmark_error(model: BaseEstimator, landmarks: Matrix, seed: int, **changes: object) -> NDArray:
     """Estimate the error of every column due to landmarks, relative to its spread.
 
-    The model, with `changes` of its parameters, is fitted again to a quarter of its landmarks, and both transform
-    at most 1,000 of the other landmarks. The residual of a linear regression on the coordinates of the smaller model is
-    an upper bound if errors decrease with the number of landmarks.
+    The model, with `changes` of its parameters, is fitted again to every quarter of its landmarks, and both transform
+    at most 1,000 of the other landmarks. The error of a quarter is the residual of a linear regression on its
+    coordinates. The largest of the four is an upper bound if errors decrease with the number of landmarks.
     """
-    few = clone(model).set_params(random_state=seed, verbose=0, **changes)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the model itself has already warned
-        few.fit(landmarks[::_SHARE])
-    others = np.flatnonzero(np.arange(landmarks.shape[0]) % _SHARE)
-    queries = landmarks[others[:: -(-len(others) // _QUERIES)]]
-    Z, A = (np.asarray(each.transform(queries), dtype=np.float64) for each in (model, few))
-    Z, A = Z - Z.mean(axis=0), A - A.mean(axis=0)
-    left = Z - A @ np.linalg.lstsq(A, Z, rcond=None)[0]
-    return np.linalg.norm(left, axis=0) / np.maximum(np.linalg.norm(Z, axis=0), np.finfo(np.float64).tiny)
+    numbers, errors = np.arange(landmarks.shape[0]), []
+    for quarter in range(_SHARE):
+        few = clone(model).set_params(random_state=seed, verbose=0, **changes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the model itself has already warned
+            few.fit(landmarks[quarter::_SHARE])
+        others = numbers[numbers % _SHARE != quarter]
+        queries = landmarks[others[:: -(-len(others) // _QUERIES)]]
+        Z, A = (np.asarray(each.transform(queries), dtype=np.float64) for each in (model, few))
+        Z, A = Z - Z.mean(axis=0), A - A.mean(axis=0)
+        left = Z - A @ np.linalg.lstsq(A, Z, rcond=None)[0]
+        errors.append(np.linalg.norm(left, axis=0) / np.maximum(np.linalg.norm(Z, axis=0), np.finfo(np.float64).tiny))
+    return np.max(errors, axis=0)
 
 
 def _holds_distances(kernel: AnyKernel, X: Matrix) -> bool:

@@ -113,11 +113,12 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     residuals_ : ndarray of shape (n_components,)
         Norm of the residual of each eigenvector equation, relative to the cost or the eigenvalue.
     neighbor_recall_ : float
-        Fraction of the true neighbours in the graph, on 200 rows; 1 for exact search, nan if there is no search.
+        Fraction of the true neighbours in the graph, on 256 rows; 1 for exact search, nan if there is no search.
     landmarks_ : ndarray or None
         Numbers of the 50,000 rows that were fitted, if there were too many rows to fit all of them.
     landmark_error_ : ndarray of shape (n_components,) or None
-        Estimated error due to landmarks: change of every coordinate, relative to its spread, with a quarter of them.
+        Estimated error due to landmarks: change of every coordinate, relative to its spread, with a quarter of them;
+        the largest of the four quarters.
     n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
     Notes

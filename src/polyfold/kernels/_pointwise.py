@@ -13,7 +13,7 @@ from sklearn.utils.extmath import row_norms
 
 from polyfold._linalg import as_dense, inner_products, shifted_products
 from polyfold._typing import Matrix
-from polyfold._validation import check_count, check_real
+from polyfold._validation import check_count, check_real, outside
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels._base import IdentityFeatures, Kernel, PointFeatures, as_float
 from polyfold.sources import Source, Survey, survey
@@ -37,7 +37,7 @@ def mean_distance_gamma(X: Matrix) -> float:
     warnings.warn(
         "all rows of X are equal, so gamma has no scale to follow; using gamma=1.0.",
         DegenerateDataWarning,
-        stacklevel=2,
+        stacklevel=outside(),
     )
     return 1.0
 

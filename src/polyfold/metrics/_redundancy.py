@@ -16,7 +16,7 @@ from polyfold._regression import (
     standard_position,
 )
 from polyfold._typing import RandomState
-from polyfold._validation import check_choice, check_count, check_numbers, check_real, check_same_length
+from polyfold._validation import check_choice, check_count, check_numbers, check_real, check_same_length, outside
 from polyfold.exceptions import DegenerateDataWarning
 
 
@@ -150,7 +150,7 @@ def _varying(Z: NDArray) -> NDArray:
             f"Columns {np.flatnonzero(constant).tolist()} of Z are constant. They get 0 and do not predict other "
             "columns; leave them out.",
             DegenerateDataWarning,
-            stacklevel=3,
+            stacklevel=outside(),
         )
     return np.flatnonzero(~constant)
 

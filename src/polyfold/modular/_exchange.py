@@ -5,10 +5,11 @@ module, for one group with one value taken out and one put in.
 """
 
 import numpy as np
-from numba import njit
+
+from polyfold._threads import njit
 
 
-@njit(cache=True)
+@njit()
 def exchange_all(values: np.ndarray, items: np.ndarray, sizes: np.ndarray, lam: float, least: float) -> None:
     """Exchange between pairs of groups, the best exchange of a pair at a time, until none gains more than `least`.
 
@@ -33,7 +34,7 @@ def exchange_all(values: np.ndarray, items: np.ndarray, sizes: np.ndarray, lam: 
                     improved = True
 
 
-@njit(cache=True)
+@njit()
 def _best_exchange(a: np.ndarray, b: np.ndarray, M: int, lam: float) -> tuple[int, int, float]:
     """Places of the best exchange (-1: nothing goes that way), and what it gains."""
     before = group_loss(a, -1, 0.0, lam) + group_loss(b, -1, 0.0, lam)
@@ -49,7 +50,7 @@ def _best_exchange(a: np.ndarray, b: np.ndarray, M: int, lam: float) -> tuple[in
     return best_i, best_j, gain
 
 
-@njit(cache=True)
+@njit()
 def group_loss(values: np.ndarray, out: int, into: float, lam: float) -> float:
     """Loss of descending `values` without the one at `out` (-1: none) and with `into` (0: none)."""
     merged = np.empty(len(values) + 1)
@@ -82,7 +83,7 @@ def group_loss(values: np.ndarray, out: int, into: float, lam: float) -> float:
     return max((1 - lam) / lam * (total_open**2 * lam * (k - 1) / (k * weight) - spread), 0.0) + closed
 
 
-@njit(cache=True)
+@njit()
 def _swap(values: np.ndarray, items: np.ndarray, sizes: np.ndarray, a: int, b: int, i: int, j: int) -> None:
     """Exchange place i of group a for place j of group b (-1: nothing), keeping both descending."""
     value_a, item_a = (values[a, i], items[a, i]) if i >= 0 else (0.0, -1)
@@ -97,14 +98,14 @@ def _swap(values: np.ndarray, items: np.ndarray, sizes: np.ndarray, a: int, b: i
         _insert(values[b], items[b], sizes, b, value_a, item_a)
 
 
-@njit(cache=True)
+@njit()
 def _remove(values: np.ndarray, items: np.ndarray, sizes: np.ndarray, group: int, place: int) -> None:
     for p in range(place, sizes[group] - 1):
         values[p], items[p] = values[p + 1], items[p + 1]
     sizes[group] -= 1
 
 
-@njit(cache=True)
+@njit()
 def _insert(values: np.ndarray, items: np.ndarray, sizes: np.ndarray, group: int, value: float, item: int) -> None:
     place = sizes[group]
     while place > 0 and values[place - 1] < value:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 # Digits of the numbers of copies whose frame is the start, and how well that frame must fit.
 DIGITS, ROUGH = 3, 1e-6
+RELATIVE_DAMPING = 0.1  # of the largest residual; larger values reach fewer frames
 
 
 def unit_frames(n: NDArray, rng: np.random.RandomState) -> NDArray:
@@ -100,9 +101,8 @@ def _gauss_newton(U: NDArray, n: NDArray, *, tol: float = 1e-10, max_iter: int =
     for _ in range(max_iter):
         if error < tol:
             return U
-        # Damped in proportion to the error (Levenberg and Marquardt): the equations are nearly singular, and a full
-        # step follows rounding more than n.
-        X = _newton_step(U, n, R, damping + error)
+        # Levenberg-Marquardt: where the equations are nearly singular, a full step leads to an arbitrary other frame.
+        X = _newton_step(U, n, R, damping + RELATIVE_DAMPING * error)
         moved = False
         for step in (1.0, 0.5, 0.25, 0.1):
             candidate = _orthonormal_rows(U + step * (U @ X - (U @ X @ U.transpose(0, 2, 1)) @ U))

@@ -31,6 +31,7 @@ from polyfold._policy import CLEARLY_LOWER, SEARCH_ROWS, SIGNIFICANT
 from polyfold._progress import track
 from polyfold._regression import NeighborRegression
 from polyfold._typing import Matrix
+from polyfold._validation import outside
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import Operator
 from polyfold.nonredundant._smoother import Predictable, is_saturated, predictable_functions
@@ -360,6 +361,6 @@ def warn_if_saturated(steps: list[Step], n: int) -> None:
                 f"coordinates were excluded for coordinate {number}, of {n} samples; the rest is noise. Increase "
                 "bandwidth, or leave it at 'auto'.",
                 DegenerateDataWarning,
-                stacklevel=4,
+                stacklevel=outside(),
             )
             return

@@ -45,9 +45,9 @@ class DaskSource(Source):
         elif columns is not None or not isinstance(X, self._array.Array):
             raise ValueError(f"X must be a Dask array, or a Dask data frame with columns, got {type(X).__name__}.")
         check_matrix(X)
-        self._X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         if not self._is_frame:  # partitions of data frames are checked by their names
-            self._X = self._X.map_blocks(_as_wide, X.shape[1], dtype=X.dtype, meta=X._meta)
+            X = X.map_blocks(_as_declared, X.chunks, dtype=X.dtype, meta=X._meta)
+        self._X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         self.n_features, self.dtype, self.stored = X.shape[1], float_type(X.dtype), np.dtype(X.dtype)
 
     @property
@@ -182,10 +182,17 @@ def _in_order(part: Any, names: tuple[Any, ...]) -> Any:
     return part
 
 
-def _as_wide(chunk: Any, width: int) -> Any:
-    """Return a chunk, or raise if it has another number of columns than the array."""
-    if chunk.ndim == 2 and chunk.shape[1] != width:
-        raise ValueError(f"chunks of X must have its {width} columns, got a chunk with {chunk.shape[1]}.")
+def _as_declared(
+    chunk: Matrix, declared: tuple[tuple[float, ...], ...], block_id: tuple[int, ...] | None = None
+) -> Matrix:
+    """Return a chunk, or raise if it has not the shape that the array declares; NaN is any number of rows."""
+    if block_id is not None:
+        shape = tuple(sizes[number] for sizes, number in zip(declared, block_id, strict=True))
+        if any(size != given and not np.isnan(given) for size, given in zip(chunk.shape, shape, strict=True)):
+            raise ValueError(
+                f"chunks of X must have the shape that X declares, {shape} for chunk {block_id}, got {chunk.shape}; "
+                "give the right shape to dask.array.from_delayed or map_blocks."
+            )
     return chunk
 
 
@@ -237,6 +244,11 @@ def answering(client: "Client | None") -> Iterator[None]:
             raise ConnectionError(f"its client is {client.status}")
         yield
     except (CancelledError, ConnectionError) as error:
+        if "lost dependencies" in str(error):
+            raise ConnectionError(
+                f"workers of the Dask cluster that held rows of X in memory are gone ({error}); load X again, from "
+                "files if you can: Dask computes lost parts again, but cannot do so for data sent by scatter."
+            ) from error
         raise ConnectionError(
             f"The Dask scheduler at {client.scheduler.address if client.scheduler else 'its address'} does not answer "
             f"({error}). Connect a distributed.Client to a running cluster, and start again."

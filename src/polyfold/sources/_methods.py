@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._files import replacing
+from polyfold._files import map_new_array, replacing
 from polyfold._typing import Matrix, Rows
 from polyfold._validation import import_extra
 from polyfold.sources._budget import rows_within
@@ -187,7 +187,7 @@ class _NewFile:
 
     def _make(self, shape: tuple[int, ...], part: NDArray) -> "WritableRows":
         if self._path.suffix == ".npy":
-            return np.lib.format.open_memmap(self._path, mode="w+", dtype=part.dtype, shape=shape)
+            return map_new_array(self._path, part.dtype, shape)
         zarr = import_extra("zarr", "cli")
         return zarr.open_array(str(self._path), mode="w", shape=shape, chunks=part.shape, dtype=part.dtype)
 
