@@ -219,7 +219,7 @@ def fit_replicates(
 
 
 def _sample_pairs(n: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw pairs of different rows: (2, PAIRS). A row and itself would share all codes."""
+    """Draw pairs of different rows: (2, PAIRS). A row shares all codes with itself, so it is not paired with itself."""
     first = rng.integers(n, size=PAIRS)
     return np.stack([first, (first + 1 + rng.integers(max(1, n - 1), size=PAIRS)) % n])
 
