@@ -293,10 +293,10 @@ def test_clusters_are_named_by_the_columns(call):
     pd.DataFrame({"pay": pay, "noise": noise, "who": [f"C{i}" for i in range(N)]}).to_csv("t.csv", index=False)
     figures = call("cluster t.csv -n 2 --names --levels --id who -o g.csv --json")
     groups = pd.read_csv("g.csv")
-    assert list(groups.columns[:3]) == ["who", "cluster", "name"]
-    assert set(groups["name"][:20]) == {"pay low"}
-    assert set(groups["name"][20:]) == {"pay high"}
-    assert {"names_2"} <= set(groups.columns)
+    assert list(groups.columns[:3]) == ["who", "cluster", "cluster_name"]
+    assert set(groups["cluster_name"][:20]) == {"pay low"}
+    assert set(groups["cluster_name"][20:]) == {"pay high"}
+    assert {"clusters_2_name"} <= set(groups.columns)
     named = {key: value for key, value in figures.items() if key.startswith("cluster ")}
     assert sorted(named.values()) == ["pay high", "pay low"]
     assert all("(20 rows)" in key for key in named)

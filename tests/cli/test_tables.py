@@ -395,6 +395,11 @@ def test_repeated_fractions_are_classes(call, shared):
     assert "accuracy of 5 neighbours" not in call("evaluate :digits.polyfold :digits.npy --target y.npy --json")
 
 
+def test_ids_are_not_overwritten_by_clusters(refused):
+    table("t.csv", CODES * 5, cluster=[f"id {number}" for number in range(20)])
+    refused("cluster t.csv --id cluster -n 2 -o g.csv", "--id must not have the name of a column of the output")
+
+
 def test_clusters_carry_row_numbers_or_an_id(call):
     quick = "-n 2 --set n_init=1 --set network__n_clusterings=10"
     table("t.csv", CODES * 5, name=[f"00{number}" for number in range(20)])
@@ -406,6 +411,8 @@ def test_clusters_carry_row_numbers_or_an_id(call):
     named = pd.read_csv("i.csv", dtype={"name": str})
     assert list(named["name"]) == [f"00{number}" for number in range(20)]
     assert list(named["cluster"]) == list(groups["cluster"])
+    call(f"cluster t.csv --id name --names {quick} -o n.csv")
+    assert list(pd.read_csv("n.csv").columns) == ["name", "cluster", "cluster_name"]
     call("cluster t.csv --with g.polyfold --id name -o i.parquet")
     assert list(pd.read_parquet("i.parquet").columns) == ["name", "cluster"]
     pd.read_csv("t.csv", dtype=str).set_index("name").rename_axis(None).to_csv("t.csv")

@@ -85,3 +85,11 @@ def test_the_number_of_threads_changes_nothing(kernel):
     one, two = (pf.KernelClustering(kernel=kernel, random_state=0, n_jobs=jobs).fit(X) for jobs in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)
     assert one.level_scores_ == two.level_scores_
+
+
+def test_few_distinct_rows_of_unit_length_are_clustered_by_the_network(rng):
+    rows = rng.standard_normal((10, 4))
+    X = np.repeat(rows / np.linalg.norm(rows, axis=1, keepdims=True), 30, axis=0)
+    clustering = pf.KernelClustering(random_state=0).fit(X)
+    assert clustering.kernel_ == "bootstrap_network"
+    np.testing.assert_array_equal(clustering.labels_, np.repeat(clustering.labels_[::30], 30))

@@ -368,3 +368,11 @@ def test_text_that_never_repeats_is_not_a_category():
     frame = pd.DataFrame({"x": labels + np.linspace(0, 0.5, 40), "note": [f"note {i}" for i in range(40)]})
     explanation = pf.explain(labels, frame.assign(site=np.where(labels, "a", "b")), random_state=0)
     assert set(explanation.clusters["feature"]) == {"x", "site"}
+
+
+def test_categories_written_as_numbers_are_categories():
+    pd = pytest.importorskip("pandas")
+    labels = np.arange(300) % 5
+    table = pd.DataFrame({"zip": pd.Categorical(labels), "noise": np.random.default_rng(0).standard_normal(300)})
+    names = pf.explain(labels, table, random_state=0).names
+    assert [names[f"cluster {label}"] for label in range(5)] == [f"zip {label}" for label in range(5)]

@@ -155,6 +155,8 @@ def cluster_file(
     model_path = check_model_path("--save", save, inputs) if save else None
     opened = open_data(data, selection)
     ids = read_ids(opened, selection) if is_table else None
+    if ids is not None and (ids[0] in ("cluster", "cluster_name") or ids[0].startswith("clusters_")):
+        raise ValueError(f"--id must not have the name of a column of the output, got {ids[0]!r}; rename the column.")
     n_clusters = options.parameters.get("n_clusters")
     if isinstance(n_clusters, int) and n_clusters > opened.n_rows:
         raise ValueError(f"-n/--clusters must be at most {opened.n_rows}, the number of rows, got {n_clusters}.")
@@ -185,7 +187,7 @@ def cluster_file(
         parts: dict[str, Any] = {ids[0]: np.asarray(ids[1])}
         for column, found in columns.items():
             parts[column] = found
-            parts |= {column.replace("cluster", "name", 1): named[column]} if column in named else {}
+            parts |= {f"{column}_name": named[column]} if column in named else {}
         table, columns = pd.DataFrame(parts), parts
     with writer(path, list(columns), len(labels)) as append:
         append(table)

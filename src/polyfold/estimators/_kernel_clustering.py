@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples
 
-from polyfold._linalg import as_dense, row_norms_safe, unit_rows
+from polyfold._linalg import as_dense, n_distinct, row_norms_safe, unit_rows
 from polyfold._policy import N_NEIGHBORS, SEARCH_ROWS, STABILITY_ROWS
 from polyfold._progress import phase, shows_progress
 from polyfold._typing import RandomState, Rows
@@ -169,7 +169,7 @@ class KernelClustering(TreeClusterer):
         self._wanted(number_of_rows(X))  # refuse before any work
         self.kernel_ = self.kernel
         if isinstance(self.kernel, str) and self.kernel == "auto":
-            self.kernel_ = DiffusionMaps(N_NEIGHBORS) if _has_unit_rows(X) else "bootstrap_network"
+            self.kernel_ = DiffusionMaps(N_NEIGHBORS) if _looks_embedded(X) else "bootstrap_network"
         is_network = isinstance(self.kernel_, str) and self.kernel_ == "bootstrap_network"
         candidate = BootstrapClustering() if is_network else EmbeddingClustering(kernel=self.kernel_)
         options = {"n_clusters": self.n_clusters, "random_state": seed, "n_jobs": self.n_jobs}
@@ -206,12 +206,13 @@ def _leading_columns(model: KernelEmbedding) -> NDArray:
     return top * np.sqrt(operator.weights.mean() / sums)
 
 
-def _has_unit_rows(X: Any) -> bool:
-    """Whether all rows of a sample have the length one, up to the rounding of half precision."""
+def _looks_embedded(X: Any) -> bool:
+    """Whether rows have the length one, up to the rounding of half precision, and enough of them differ for a graph."""
     rows = X if is_stream(X) else check_rows(BaseEstimator(), X, reset=True, minimum=2)
     sample = some_rows(rows, sample_rows(number_of_rows(rows), STABILITY_ROWS, np.random.SeedSequence(0)))
     norms = row_norms_safe(as_dense(sample).astype(np.float64))
-    return bool(np.all(np.abs(norms - 1.0) < np.finfo(np.float16).eps))
+    has_unit_length = np.all(np.abs(norms - 1.0) < np.finfo(np.float16).eps)
+    return bool(has_unit_length) and n_distinct(sample) > N_NEIGHBORS
 
 
 def number_of_rows(X: Any) -> int:

@@ -167,6 +167,9 @@ def _of_table(columns: dict[str, NDArray], names: Sequence[str] | None, texts: S
 def _values(column: Any) -> NDArray:
     """Return a column as floats, or as objects if it holds anything but numbers and dates."""
     values = np.asarray(column)
+    # Of pandas, and of polars: a category may be written as a number.
+    if str(getattr(column, "dtype", "")).lower().startswith(("category", "categorical", "enum")):
+        return np.array([value if is_missing(value) else str(value) for value in values], dtype=object)
     if values.dtype.kind == "M":
         return np.where(np.isnat(values), np.nan, values.astype("datetime64[s]").astype(np.float64) / 86_400)
     if values.dtype.kind in "fiu":
