@@ -100,8 +100,10 @@ def test_every_level_of_clusters_is_explained_and_equal_clusters_share_a_name(rn
     X, labels = blobs(rng)
     X = np.column_stack([X, labels == 0, labels == 1])
     model = Hierarchy().fit(X)
-    assert set(pf.explain(model, X, random_state=0).names) == {"cluster 0", "cluster 1", "cluster 2"}
+    alone = pf.explain(model, X, random_state=0).names
+    assert set(alone) == {"cluster 0", "cluster 1", "cluster 2"}
     explanation = pf.explain(model, X, levels=True, random_state=0)
+    assert {f"level 1 {key}": name for key, name in alone.items()}.items() <= explanation.names.items()
     assert set(explanation.tables["clusters"]["level"]) == {0, 1}
     assert explanation.names["level 0 cluster 1"] == explanation.names["level 1 cluster 1"]
     different = [explanation.names[key] for key in ("level 0 cluster 0", "level 1 cluster 0", "level 1 cluster 2")]

@@ -26,12 +26,6 @@ def test_the_order_of_phrases_makes_no_different_name():
     assert names == {"0": "a, b, c", "1": "b, a, d"}
 
 
-def test_the_same_rows_have_the_same_name():
-    names = unique_names({"0": ["a"], "1": ["a"], "2": ["a"]}, 2, "nothing", same={"1": "0"})
-    assert names["0"] == names["1"] == "a (0)"
-    assert names["2"] == "a (2)"
-
-
 def test_axes_differ_by_both_ends_together():
     phrases = {"0 low": ["a", "b"], "0 high": ["c"], "1 low": ["a", "d"], "1 high": ["e"]}
     assert axis_names(phrases, 1) == {"0 low": "a", "0 high": "c", "1 low": "a", "1 high": "e"}

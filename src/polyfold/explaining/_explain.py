@@ -187,25 +187,21 @@ class _Builder:
         return walk_means(Z, self.features.numbers)
 
     def _add_clusters(self, levels: list[NDArray]) -> None:
-        phrases: dict[str, list[str]] = {}
-        same: dict[str, str] = {}
-        known: dict[bytes, str] = {}
-        length, columns = FEATURES, []
+        columns = []
         for level, labels in enumerate(levels):
             values = np.unique(labels)
             member = np.array([labels == value for value in values])
             groups = Groups(self.features, member, self.weights, self.images)
             prefix = f"level {level} " if len(levels) > 1 else ""
             keys = [f"{prefix}cluster {value}" for value in values]
-            length = groups.length
+            # Unique within a level, so that a cluster has the same name with and without the other levels.
+            phrases = {f"cluster {value}": groups.phrases(c) for c, value in enumerate(values)}
+            names = unique_names(phrases, groups.length, "no distinct feature")
+            self.names |= {prefix + key: name for key, name in names.items()}
             for c, key in enumerate(keys):
-                phrases[key] = groups.phrases(c)
-                if (first := known.setdefault(member[c].tobytes(), key)) != key:
-                    same[key] = first
                 self.groups[key] = member[c]
                 columns.append(_cluster_columns(groups, c, level, values[c]))
             self._add_prototypes(keys, typical_rows(self.space, member, self.n_top))
-        self.names |= unique_names(phrases, length, "no distinct feature", same)
         self.tables["clusters"] = stacked(columns)
 
     def _add_modules(self, modules: NDArray) -> None:

@@ -46,32 +46,24 @@ def _same_word(a: str, b: str) -> bool:
     return a == b or (shorter >= 4 and a[: max(4, shorter - 2)] == b[: max(4, shorter - 2)])
 
 
-def unique_names(
-    phrases: dict[str, list[str]], length: int, nothing: str, same: dict[str, str] | None = None
-) -> dict[str, str]:
-    """Return one name for each key, `length` phrases or as many more as it takes; the last resort is the key itself.
-
-    `same` maps a key to an earlier key of the same rows, whose name it gets.
-    """
-    same = same or {}
-    own = {key: parts for key, parts in phrases.items() if key not in same}
-    size = {key: min(length, len(parts)) for key, parts in own.items()}
+def unique_names(phrases: dict[str, list[str]], length: int, nothing: str) -> dict[str, str]:
+    """Return one name for each key, `length` phrases or as many more as it takes; the last resort is the key itself."""
+    size = {key: min(length, len(parts)) for key, parts in phrases.items()}
 
     def name(key: str) -> str:
-        return ", ".join(own[key][: size[key]]) if size[key] else nothing
+        return ", ".join(phrases[key][: size[key]]) if size[key] else nothing
 
     while True:
         groups: dict[frozenset[str], list[str]] = {}
-        for key in own:  # "a, b" and "b, a" are the same name
-            groups.setdefault(frozenset(own[key][: size[key]]), []).append(key)
-        longer = [key for keys in groups.values() if len(keys) > 1 for key in keys if size[key] < len(own[key])]
+        for key, parts in phrases.items():  # "a, b" and "b, a" are the same name
+            groups.setdefault(frozenset(parts[: size[key]]), []).append(key)
+        longer = [key for keys in groups.values() if len(keys) > 1 for key in keys if size[key] < len(phrases[key])]
         if not longer:
             break
         for key in longer:
             size[key] += 1
     shared = {key for parts, keys in groups.items() if len(keys) > 1 or not parts for key in keys}
-    names = {key: f"{name(key)} ({key})" if key in shared else name(key) for key in own}
-    return {key: names[same.get(key, key)] for key in phrases}
+    return {key: f"{name(key)} ({key})" if key in shared else name(key) for key in phrases}
 
 
 def axis_names(phrases: dict[str, list[str]], length: int, *, replaces: bool = False) -> dict[str, str]:
