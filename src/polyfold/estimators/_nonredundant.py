@@ -64,10 +64,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         leading ones have the lowest unexplained fraction, if it falls by three standard errors. Isomap and kernels of
         two points keep their axes. A number is the paper's algorithm to the letter.
     smoother : {"nadaraya_watson", "locally_linear"}, default="nadaraya_watson"
-    rank_cut : float, default=0.03
-        Functions that the smoother damps below this fraction of the largest gain are not excluded.
-    solver : {"lowrank", "dense"}, default="lowrank"
-        Low-rank smoother in O(n·m) memory, or the n × n matrix of the paper, for checking.
     eigen_solver : {"auto", "lanczos", "inverse", "multigrid", "dense"}, default="auto"
         "inverse" factorises the kernel by a sparse LU. "multigrid" (extra ``pyamg``) is for random walks on many
         points of low intrinsic dimension; its last digits can differ between values of `n_jobs`. "auto" takes
@@ -156,8 +152,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         n_neighbors: int | None = None,
         bandwidth: float | str = "auto",
         smoother: Literal["nadaraya_watson", "locally_linear"] = "nadaraya_watson",
-        rank_cut: float = 0.03,
-        solver: Literal["lowrank", "dense"] = "lowrank",
         eigen_solver: str = "auto",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -168,8 +162,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.smoother = smoother
-        self.rank_cut = rank_cut
-        self.solver = solver
         self.eigen_solver = eigen_solver
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -198,7 +190,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             candidates = kernel_candidates(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
             rows, self.landmarks_ = rows_to_fit(X, candidates.first, validate, seed)
             count, alpha = self._check_parameters(rows.shape[0])
-            settings = Settings(self.smoother, self.rank_cut, self.solver == "dense", seed)
+            settings = Settings(self.smoother, seed=seed)
             with phase("selection"):
                 chosen = candidates.select(rows, count, alpha, settings, self.eigen_solver)
             if chosen.kernel_scores and chosen.kernel.takes_few and self.landmarks_ is None:
@@ -295,9 +287,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     def _check_parameters(self, n: int) -> tuple[int | None, float | None]:
         """Return the number of components and the bandwidth factor, None where "auto"."""
         check_choice("smoother", self.smoother, SMOOTHERS)
-        check_choice("solver", self.solver, ("lowrank", "dense"))
         check_choice("eigen_solver", self.eigen_solver, EIGEN_SOLVERS)
-        check_real("rank_cut", self.rank_cut, minimum=0, maximum=1)
         count = alpha = None
         if isinstance(self.n_components, str):
             check_choice("n_components", self.n_components, ("auto",), hint="or pass an integer >= 1")
