@@ -93,3 +93,12 @@ def test_few_distinct_rows_of_unit_length_are_clustered_by_the_network(rng):
     clustering = pf.KernelClustering(random_state=0).fit(X)
     assert clustering.kernel_ == "bootstrap_network"
     np.testing.assert_array_equal(clustering.labels_, np.repeat(clustering.labels_[::30], 30))
+
+
+def test_named_columns_give_no_warning(rng):
+    pd = pytest.importorskip("pandas")
+    rows = rng.standard_normal((100, 4))
+    X = pd.DataFrame(rows / np.linalg.norm(rows, axis=1, keepdims=True), columns=list("abcd"))
+    clustering = pf.KernelClustering(3, random_state=0).fit(X)
+    np.testing.assert_array_equal(clustering.predict(X), clustering.labels_)
+    assert list(clustering.feature_names_in_) == list("abcd")

@@ -62,10 +62,10 @@ class EmbeddingClustering(TreeClusterer):
     @by_blocks
     def _coordinates(self, X: Any) -> NDArray:
         """Coordinates of unit length, after those that are constant on connected components."""
-        rows = self.model_._validate_fitted(X)
-        Z = np.asarray(self.model_.transform(rows))
+        Z = np.asarray(self.model_.transform(X))
         component = np.zeros(len(Z), dtype=np.intp)
         if len(self._lead) > 1:
+            rows = self.model_._validate_fitted(X)
             component = self.model_.spectrum_.features.operator.extend(rows).components
         lead = np.diag(self._lead)[:, np.argsort(self._lead, kind="stable")]
         return unit_rows(np.hstack([lead[component], Z])[:, : Z.shape[1]]).astype(Z.dtype, copy=False)
