@@ -34,6 +34,21 @@ def in_child(function):
 
 
 @pytest.fixture
+def other_user():
+    """Skip unless the tests can become a user without rights who can read the package."""
+    if os.getuid():
+        pytest.skip("only root can become another user")
+
+    def can_read():
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        return 0 if os.access(pf.__file__, os.R_OK) else 1
+
+    if in_child(can_read):
+        pytest.skip("the package is in a folder that other users cannot read")
+
+
+@pytest.fixture
 def work(tmp_path):
     """A folder with rows and a model of them."""
     X = np.random.default_rng(0).standard_normal((4000, 20))
@@ -82,9 +97,8 @@ def test_a_limit_of_the_file_size_leaves_nothing(work, number, capfd):
 
 
 @pytest.mark.parametrize("number", range(3))
+@pytest.mark.usefixtures("other_user")
 def test_folders_without_write_access_are_named(work, number, capfd):
-    if os.getuid():
-        pytest.skip("only root can become another user")
     out = work / "out"
     out.mkdir(mode=0o555)
     for folder in (work, *work.parents):
@@ -123,9 +137,8 @@ def test_little_memory_is_an_error_that_names_the_size(work, capfd):
     assert in_child(limited) == 3
 
 
+@pytest.mark.usefixtures("other_user")
 def test_compiled_functions_need_no_writable_folder(tmp_path):
-    if os.getuid():
-        pytest.skip("only root can become another user")
     # Python itself may be unreadable for other users, so everything but the package is imported before.
     code = f"""
 import os, importlib.metadata
