@@ -21,7 +21,6 @@ from polyfold.baselines import MonolithicKernelPCA
 from polyfold.datasets import make_rendered_object
 from polyfold.estimators import (
     BootstrapClustering,
-    BootstrapMap,
     KernelEmbedding,
     ModularAutoencoder,
     ModularKernelPCA,
@@ -96,7 +95,6 @@ def clusters() -> Chapter:
         images=digits.images,
         columns={"digit": y.astype(str), "k-means": np.array(list("ABCDEFGHIJ"))[plain.labels_]},
         explanation=_named_by_digits(model, X, y),
-        views={"map": BootstrapMap(random_state=0).fit_transform(X)},
         name="Clusters",
         note=f"polyfold groups {len(X):,} handwritten digits without labels, at every level of detail: move the slider "
         "for fewer or more clusters, and press a cluster to see its mean image and typical images. Each cluster is "
