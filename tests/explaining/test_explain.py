@@ -378,3 +378,14 @@ def test_categories_written_as_numbers_are_categories():
     table = pd.DataFrame({"zip": pd.Categorical(labels), "noise": np.random.default_rng(0).standard_normal(300)})
     names = pf.explain(labels, table, random_state=0).names
     assert [names[f"cluster {label}"] for label in range(5)] == [f"zip {label}" for label in range(5)]
+
+
+def test_the_names_of_walks_are_inside_a_tight_box():
+    pytest.importorskip("matplotlib").use("Agg")
+    X = load_digits().data[:200]
+    figure = pf.explain(X[:, [20, 28]], X, images=(8, 8), random_state=0).plot("walk").figure_
+    figure.canvas.draw()
+    box, dpi = figure.get_tightbbox(figure.canvas.get_renderer()), figure.dpi
+    titles = [text for ax in figure.axes for text in ax.texts]
+    assert len(titles) == 2
+    assert all(text.get_window_extent().y1 <= dpi * box.y1 + 1 for text in titles)

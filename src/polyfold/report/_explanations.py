@@ -122,14 +122,19 @@ class ExplanationDisplay(Display):
         axes = self._grid(plt, count, steps, (1.1 * steps + 0.6, 1.35 * count))
         layout: Any = self.figure_.get_layout_engine()
         layout.set(rect=(0, 0, 1, 1 - 0.15 / count), hspace=0.15)  # space for the names
+        titles = []
         for k, line in enumerate(axes):
             low, high = shown.strips.min(), shown.strips.max()
             for ax, image in zip(line, shown.strips[k], strict=True):
                 ax.imshow(image.reshape(shown.images), cmap="gray", vmin=low, vmax=high)
                 ax.set(xticks=[], yticks=[])
             text = _wrapped(f"axis {k}: {shown.name_of(f'axis {k}')}", 90)
-            # Wider than its image: it must not push the images apart.
-            line[0].text(0, 1.05, text, transform=line[0].transAxes, va="bottom").set_in_layout(False)
+            titles.append(line[0].text(0, 1.05, text, transform=line[0].transAxes, va="bottom", in_layout=False))
+        # Titles are wider than images: they must not push these apart, but a tight bounding box must hold them.
+        self.figure_.draw_without_rendering()
+        self.figure_.set_layout_engine("none")
+        for title in titles:
+            title.set_in_layout(True)
 
     def _walk_lines(self, ax: "Axes", k: int) -> None:
         """Draw the means of the first features of an axis, in their standard deviations, along the axis."""
