@@ -48,7 +48,6 @@ SIZES = {
         "_ROTATION_ROWS",
         "_TOL",
         "_ROUNDING",
-        "_DECAYED",
     },
     "nonredundant/_smoother.py": {
         "TRACE_TOL",

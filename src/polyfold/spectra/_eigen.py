@@ -77,7 +77,7 @@ def make_solver(operator: Operator, name: str = "auto") -> EigenSolver:
         return DenseSolver(operator.dense())
     if name == "lanczos":
         return LanczosSolver(operator)
-    if operator.cost is None or operator.steps > 1:
+    if operator.cost is None:
         raise ValueError(f"eigen_solver={name!r} needs a kernel with a sparse cost; use 'lanczos' or 'dense'.")
     if name == "inverse":
         return InverseSolver(operator)
@@ -143,7 +143,7 @@ class LanczosSolver:
 
 def residuals(operator: Operator, Q: NDArray, G: NDArray) -> NDArray:
     """Norms (k,) of the residuals of the eigenvectors G (N, k) outside Q, relative to cost or eigenvalue."""
-    image = operator.apply(G) if operator.cost is None or operator.steps > 1 else operator.cost @ G
+    image = operator.apply(G) if operator.cost is None else operator.cost @ G
     values = np.einsum("ij,ij->j", G, image)
     left = image - G * values
     left -= Q @ (Q.T @ left)
@@ -193,7 +193,7 @@ def _lanczos(
 
 def _is_cheap_to_invert(operator: Operator) -> bool:
     """Whether to solve for the smallest eigenvalues of the cost by a sparse LU, rather than by Lanczos on the flip."""
-    if operator.cost is None or operator.steps > 1:
+    if operator.cost is None:
         return False
     few = max(_SMALL_FILL, _MAX_ROW_FILL * operator.n_samples)
     limit = min(_MAX_FILL, few) if operator.is_walk else _MAX_FILL
@@ -202,7 +202,7 @@ def _is_cheap_to_invert(operator: Operator) -> bool:
 
 def _has_few_dimensions(operator: Operator) -> bool:
     """Whether a walk is so slow that Lanczos stalls, and groups of its points have few neighbours."""
-    if operator.cost is None or operator.steps > 1 or not operator.is_walk or operator.near is None:
+    if not operator.is_walk or operator.near is None:
         return False
     many = operator.n_samples > _MULTIGRID_ROWS
     return many and intrinsic_dimension(operator.near.distances) <= _FEW_DIMENSIONS
