@@ -33,7 +33,11 @@ def answers(model, given, names=None):
     """Return all that a fitted model says about points, by name; `names` replaces row numbers of neighbours."""
     found = {}
     if hasattr(model, "transform"):
-        found["coordinates"] = np.asarray(model.transform(given))
+        output = model.transform(given)
+        if sp.issparse(output):
+            found["graph"] = _renamed(output.toarray(), names)
+        else:
+            found["coordinates"] = np.asarray(output)
     if hasattr(model, "predict_proba"):
         found["probabilities"] = model.predict_proba(given)
     elif hasattr(model, "predict"):
@@ -44,6 +48,15 @@ def answers(model, given, names=None):
         found["indices"] = indices if names is None else np.asarray(names)[indices]
     assert found, f"{model!r} has nothing to say"
     return found
+
+
+def _renamed(graph, names):
+    """Return the graph with the column of every training point at the place of its name."""
+    if names is None:
+        return graph
+    out = np.empty_like(graph)
+    out[:, names] = graph
+    return out
 
 
 def same_signs(Z, reference):
