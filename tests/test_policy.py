@@ -39,7 +39,7 @@ SIZES = {
     "clustering/_levels.py": {"LEVELS"},  # how many are listed; the tree can be cut anywhere
     "clustering/_tree.py": {"ROWS_PER_SMALL_CLUSTER", "STEPS"},
     "clustering/_spectral_readout.py": {"OVERSAMPLING", "TOLERANCE", "MAX_STEPS"},
-    "ensembles/_dask_search.py": {"BRANCHES", "QUERY_BYTES", "CANDIDATE_BYTES"},
+    "ensembles/_dask_search.py": {"QUERY_BYTES", "CANDIDATE_BYTES"},
     "ensembles/_recall_tuning.py": {"_TIE"},
     "ensembles/_rerank.py": {"_BLOCK"},
     "ensembles/_student.py": {"BLOCK"},

@@ -313,7 +313,7 @@ def shows_progress(
     @functools.wraps(fit)
     def shown(self: Any, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         verbose = _check_verbose(self.verbose)
-        callbacks = [_Callbacks(self, *args, **kwargs)] if _has_callbacks(self) else []
+        callbacks = _callbacks_of(self, *args, **kwargs)
         with watched(type(self).__name__, verbose=verbose, watchers=callbacks):
             result = fit(self, *args, **kwargs)
         for found in callbacks:
@@ -329,8 +329,10 @@ def _check_verbose(verbose: Any) -> bool:
     return bool(verbose)
 
 
-def _has_callbacks(estimator: Any) -> bool:
-    return hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")
+def _callbacks_of(estimator: Any, *args: Any, **kwargs: Any) -> "list[_Callbacks]":
+    """Return scikit-learn's callbacks of an estimator, if it has any, after announcing its fit."""
+    has_any = hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")
+    return [_Callbacks(estimator, *args, **kwargs)] if has_any else []
 
 
 class _Callbacks:
