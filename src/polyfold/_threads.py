@@ -157,7 +157,7 @@ def single_threaded_libraries() -> Iterator[None]:
 
 
 class _ProcessLimit:
-    """Limit of the libraries whose number of threads belongs to the process, as long as anyone needs it."""
+    """Limit of the libraries whose number of threads belongs to the process, shared by all who set it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -173,7 +173,7 @@ class _ProcessLimit:
             _set_threads([(library, 1) for library, _ in self._before])
 
     def leave(self, token: object) -> None:
-        """Restore the number of threads if nobody else needs the limit."""
+        """Restore the number of threads with the last limit that ends."""
         with self._lock:
             self._tokens.discard(token)
             if not self._tokens:
