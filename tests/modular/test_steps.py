@@ -36,7 +36,7 @@ def test_learning_rates_are_those_of_the_paper():
 
 
 def test_two_of_three_wide_subspaces_always_meet(rng):
-    """Subspaces of three dimensions meet in five: a common direction counts twice, so the largest number is at least 2."""
+    """Three-dimensional subspaces of five dimensions share a direction, which counts twice: the largest n is >= 2."""
     n = np.array([1.9, 1.85, 1.8, 1.75, 1.7])
     assert not frame_may_exist(n, 3, 3)
     assert projection_frame(n, 3, 3, rng) is None
