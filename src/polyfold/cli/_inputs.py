@@ -2,7 +2,6 @@
 
 import os
 import warnings
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -21,6 +20,8 @@ from polyfold.sources import as_source, stack_rows
 
 SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
 CSR = {"data", "indices", "indptr", "shape"}
+# Columns of an array; a vector of them must fit in memory, whatever a sparse or empty file declares.
+MOST_COLUMNS = 2**24
 # Bytes of a block of rows in double precision, and bounds of its rows.
 BLOCK_BYTES = 2**26
 MIN_ROWS, MAX_ROWS = 256, 65_536
@@ -65,6 +66,8 @@ class ArrayData:
             raise ValueError(f"{self.path} must hold a matrix with rows and columns, got shape {tuple(shape)}.")
         if dtype.kind not in "fiub":
             raise ValueError(f"{self.path} must hold numbers, got {dtype}.")
+        if shape[1] > MOST_COLUMNS:
+            raise ValueError(f"{self.path} must have at most {MOST_COLUMNS} columns, got {shape[1]}.")
 
     @property
     def n_rows(self) -> int:
@@ -212,6 +215,8 @@ def open_data(path: str | Path, selection: Selection) -> ArrayData | TableData:
 def open_features(path: str, selection: Selection) -> ArrayData | TableData:
     """Open a file with the selected columns: those of --columns, without --drop, --target and --id."""
     data = open_data(path, selection)
+    if isinstance(data, ArrayData) and not (selection.columns or selection.drop):
+        return data
     index = data.reader.index if isinstance(data, TableData) else None
     names = data.names or tuple(map(str, range(data.n_columns)))
     known = names if index is None else (index, *names)
@@ -256,8 +261,11 @@ def load_arrays(path: Path, **options: Any) -> Any:
     """Return the array of an .npy file, or the arrays of an .npz file by name."""
     try:
         loaded = np.load(path, allow_pickle=False, **options)
-        return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        # Members of the archive that are not arrays are bytes.
+        return {name: array for name in loaded.files if isinstance(array := loaded[name], np.ndarray)}
+    except Exception as error:  # a damaged file raises many types
         reason = "it holds Python objects" if "pickle" in str(error) else error
         raise ValueError(f"{path} cannot be read as a file of numpy.save or numpy.savez: {reason}.") from error
 
@@ -267,9 +275,7 @@ def _open_npz(path: Path, array: str | None) -> ArrayData:
     if not isinstance(arrays, dict):
         raise ValueError(f"{path} cannot be read as a file of numpy.savez: it holds a single array.")
     if set(arrays) >= CSR and array is None:
-        parts = (arrays.pop("data"), arrays.pop("indices"), arrays.pop("indptr"))
-        values: Any = sp.csr_matrix(parts, shape=tuple(int(length) for length in arrays.pop("shape")))
-        values.check_format(full_check=True)
+        values: Any = _sparse(path, arrays)
     else:
         matrices = [name for name, value in arrays.items() if value.ndim == 2]
         usual = [name for name in ("X", "data", "arr_0") if name in matrices]
@@ -279,6 +285,19 @@ def _open_npz(path: Path, array: str | None) -> ArrayData:
         values = arrays.pop(name)
     labels = {name: value for name, value in arrays.items() if value.ndim == 1 and len(value) == values.shape[0]}
     return ArrayData(path, values, labels)
+
+
+def _sparse(path: Path, arrays: dict[str, np.ndarray]) -> sp.csr_matrix:
+    """Return the matrix of scipy.sparse.save_npz; its arrays are taken out of `arrays`."""
+    parts, shape = tuple(arrays.pop(name) for name in ("data", "indices", "indptr")), arrays.pop("shape")
+    form = np.asarray(arrays.pop("format", b"csr")).item()
+    try:
+        make = {b"csr": sp.csr_matrix, b"csc": sp.csc_matrix}[form]
+        matrix = make(parts, shape=tuple(int(length) for length in shape))
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError, OverflowError, KeyError) as error:
+        raise ValueError(f"{path} cannot be read as a CSR or CSC matrix of scipy.sparse.save_npz: {error}.") from error
+    return matrix.tocsr()
 
 
 def _read_zarr(path: Path) -> Any:
