@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,6 +49,8 @@ def main() -> None:
         code = run()
     except Stopped as stopped:
         code = stopped.exit_code
+    # An import of compiled code or a callback from it can turn the signal into another error.
+    code = stop.exit_code if code and stop.exit_code else code
     # The result is decided: a late signal must not change the exit code while the interpreter shuts down.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -78,7 +80,7 @@ class Stop:
     """Raise `Stopped` for a signal, but not again while files are cleaned up."""
 
     def __init__(self) -> None:
-        self._last = -CLEANUP
+        self._last, self.exit_code = -CLEANUP, 0
 
     def __call__(self, number: int, _: Any) -> None:
         """Handle a signal."""
@@ -86,7 +88,7 @@ class Stop:
         if now - self._last >= CLEANUP:
             self._last = now
             stopped = Stopped()
-            stopped.exit_code = 128 + number
+            stopped.exit_code = self.exit_code = 128 + number
             raise stopped
 
 
@@ -160,6 +162,27 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, FileNotFoundError) and error.filename:
         return f"{error.filename} does not exist."
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Return the name that may have been meant, or all names."""
+    from difflib import get_close_matches
+
+    lower = {known.lower(): known for known in names}
+    close = get_close_matches(name.lower(), lower, n=1)
+    return f"the nearest name is {lower[close[0]]!r}" if close else f"it has {shortened(names)}"
+
+
+def shortened(names: Any) -> str:
+    """Return the first names of a list."""
+    names = list(map(str, names))
+    return ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "") if names else "none"
+
+
+def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return rows of text as lines with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _text(value: Any) -> str:

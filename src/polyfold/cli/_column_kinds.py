@@ -21,6 +21,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from polyfold.cli import aligned
 from polyfold.cli._readers import Form, is_number
 
 MISSING = "(missing)"
@@ -147,12 +148,6 @@ class Plan:
         return aligned([("column", "kind", "distinct", "missing", "example", "what is done with it", ""), *rows])
 
 
-def aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return rows of text as lines with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
 def make_plan(
     sample: pd.DataFrame,
     forms: dict[str, Form | None],
@@ -160,11 +155,14 @@ def make_plan(
     categorical: Iterable[str],
     *,
     keep: bool,
+    is_whole: bool = True,
 ) -> Plan:
-    """Return the kind of every column; `keep` leaves none out."""
+    """Return the kind of every column; `keep` leaves none out, `is_whole` means that the sample is all rows."""
     given = set(categorical)
     columns = [
-        find_kind(sample[name], forms[name], doubts.get(name, ""), is_category=name in given, keep=keep)
+        find_kind(
+            sample[name], forms[name], doubts.get(name, ""), is_category=name in given, keep=keep, is_whole=is_whole
+        )
         for name in sample.columns
     ]
     plan = Plan(tuple(columns), len(sample), forms)
@@ -179,7 +177,13 @@ def make_plan(
 
 
 def find_kind(
-    values: pd.Series, form: Form | None, doubt: str = "", *, is_category: bool = False, keep: bool = False
+    values: pd.Series,
+    form: Form | None,
+    doubt: str = "",
+    *,
+    is_category: bool = False,
+    keep: bool = False,
+    is_whole: bool = True,
 ) -> Column:
     """Return what a column is; `form` is how it writes numbers, or None if it holds other text."""
     name, known = str(values.name), values.dropna()
@@ -187,7 +191,9 @@ def find_kind(
     counts: dict[str, Any] = {"distinct": int(text.nunique()), "missing": int(values.isna().sum())}
     counts["example"] = text.iloc[0][:80] if len(text) else ""
     is_unique = len(text) >= MIN_ROWS_OF_IDS and counts["distinct"] >= UNIQUE * len(text)
-    if not keep and not is_category and counts["distinct"] + (counts["missing"] > 0) <= 1:
+    is_same = counts["distinct"] + (counts["missing"] > 0) <= 1
+    # Further rows may hold other values, and a constant does no harm; a column without values cannot be filled in.
+    if is_same and not keep and not is_category and (is_whole or not counts["distinct"]):
         return Column(name, CONSTANT, **counts)
     several = CATEGORY if counts["distinct"] <= MAX_CATEGORIES else MANY
     if is_category:
@@ -204,7 +210,7 @@ def find_kind(
     if counts["distinct"] > len(text) / 2 and text.str.split().str.len().mean() >= WORDS:
         return Column(name, TEXT, **counts)
     if is_unique and not keep:
-        return Column(name, IDENTIFIER, **counts)
+        several = IDENTIFIER
     return Column(name, several, **counts, remark=f"{doubt!r} is not a number" if doubt else "")
 
 
@@ -310,16 +316,12 @@ def preparation(rows: Any, choice: str, plan: Plan | None = None) -> Any:
     """Return an unfitted transformer for rows like these, or None if nothing is to be done."""
     if plan is not None:
         return None if choice == "none" or (choice == "auto" and has_unit_rows(rows)) else _of_table(rows, choice, plan)
-    if choice == "none" or (choice == "auto" and not _has_missing(rows)):
+    values = rows.data if sp.issparse(rows) else rows
+    if choice == "none" or (choice == "auto" and not (values.dtype.kind == "f" and np.isnan(values).any())):
         return None
     if choice == "scale":
         return make_pipeline(SimpleImputer(strategy="median"), StandardScaler(with_mean=not sp.issparse(rows)))
     return SimpleImputer(strategy="median")
-
-
-def _has_missing(rows: Any) -> bool:
-    values = rows.data if sp.issparse(rows) else rows
-    return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
 def has_unit_rows(frame: pd.DataFrame) -> bool:

@@ -19,7 +19,7 @@ from sklearn.utils import get_tags
 
 import polyfold
 from polyfold._validation import import_extra
-from polyfold.cli import Terminal, echo
+from polyfold.cli import Terminal, echo, nearest
 from polyfold.cli._column_kinds import CODE, NUMBER, USES, NewCategories, Plan, has_unit_rows, preparation
 from polyfold.cli._inputs import (
     ArrayData,
@@ -31,7 +31,7 @@ from polyfold.cli._inputs import (
     open_features,
     target_for,
 )
-from polyfold.cli._readers import column_names, nearest
+from polyfold.cli._readers import column_names
 from polyfold.sources import answering, as_source, budget
 
 # Seconds in which a scheduler must answer and have a worker.

@@ -16,9 +16,10 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
+from polyfold.cli import nearest, shortened
 from polyfold.cli._column_kinds import CATEGORY, NUMBER, Column, NewCategories, Plan, make_plan
 from polyfold.cli._formats import IMAGES, SUFFIXES, ImageSource, load_arrays, parse_size, read_npz, read_zarr
-from polyfold.cli._readers import Csv, Form, Parquet, column_names, nearest, parquet_files, shortened
+from polyfold.cli._readers import Csv, Form, Parquet, column_names, parquet_files
 from polyfold.sources import as_source, stack_rows
 
 # Bytes of a block of rows in double precision, and bounds of its rows.
@@ -158,7 +159,8 @@ class TableData:
         sample = self.reader.sample(self.names, int(np.clip(PLAN_CELLS // len(self.names), *PLAN_ROWS)))
         given = set(categorical)
         forms, doubts = self.reader.forms([name for name in self.names if name not in given])
-        plan = make_plan(sample, {**dict.fromkeys(given), **forms}, doubts, given, keep=keep)
+        is_whole = len(sample) == self.n_rows
+        plan = make_plan(sample, {**dict.fromkeys(given), **forms}, doubts, given, keep=keep, is_whole=is_whole)
         if not plan.used:
             raise ValueError(
                 f"{self.path} has only identifiers and constants ({shortened(self.names)}); name columns to use with "

@@ -3,9 +3,9 @@
 import csv
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from polyfold._validation import import_extra
+from polyfold.cli import nearest
 
 SEPARATORS = ",;\t|"
 # Records that show the separator and whether there is a header, and rows read at a time to find out what columns hold.
@@ -23,7 +24,7 @@ SAMPLE, SURVEY = 100, 50_000
 SPACED = r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+[-+]?[\d.]+(?:[eE][-+]?\d+)?)+\s*"
 NA = ("", "NA", "N/A", "nan", "NaN", "null", "None")
 # Text that begins like a number: dates, times, numbers with units.
-LIKE_NUMBER = r"[-+(]?\s?[$€£¥]?\s?\d.*"
+LIKE_NUMBER = r"[-+−(]?\s?[$€£¥]?\s?\d.*"
 # A number with at most one symbol before or after it.
 PARTS = (
     r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)\s?(?P<number>[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)\s?(?P<after>[%$€£¥]?)\s*$"
@@ -129,11 +130,18 @@ class Csv:
             # Otherwise a column may be numbers in one part of a block and text in another.
             "low_memory": False,
         }
-        self.n_rows = self._decoded(lambda: self._count(len(records[0]))) - header
+        count, last_is_empty = self._decoded(lambda: self._count(len(records[0])))
+        self.n_rows = count - header
         if self.n_rows < 1:
             raise ValueError(f"{path} has no rows below the line of column names.")
         all_names = [str(name) for name in pd.read_csv(path, nrows=0, **self._options).columns]
-        self.index, self.names = self._without_index(all_names, records)
+        if header and (repeated := [name for name, n in Counter(map(str.strip, records[0])).items() if name and n > 1]):
+            warnings.warn(
+                f"{path}: the names {', '.join(repeated)} occur more than once; columns are called "
+                f"{', '.join(all_names)}.",
+                stacklevel=2,
+            )
+        self.index, self.names = self._without_index(all_names, last_is_empty)
 
     def _decoded(self, read: Callable[[], Any]) -> Any:
         try:
@@ -183,8 +191,9 @@ class Csv:
 
         return max(SEPARATORS, key=score)
 
-    def _count(self, expected: int) -> int:
-        count, line = 0, 0
+    def _count(self, expected: int) -> tuple[int, bool]:
+        """Return the number of records, and whether the last field is empty in all of them but the first."""
+        count, line, last_is_empty = 0, 0, True
         try:
             for line, fields in self._records(self.separator, strict=True):
                 if len(fields) != expected:
@@ -193,15 +202,16 @@ class Csv:
                         "line; put quotes around text that holds the separator, or remove a separator at the end of "
                         "the line."
                     )
+                last_is_empty &= not (count and fields[-1].strip())
                 count += 1
         except csv.Error as error:
             raise ValueError(f"{self.path}, line {line + 1}: quotes are not closed properly ({error}).") from error
-        return count
+        return count, last_is_empty
 
-    def _without_index(self, names: list[str], records: list[list[str]]) -> tuple[str | None, tuple[str, ...]]:
+    def _without_index(self, names: list[str], last_is_empty: bool) -> tuple[str | None, tuple[str, ...]]:
         """Return the column that DataFrame.to_csv() writes for the index, and all other columns."""
         index = names[0] if len(names) > 1 and re.fullmatch(r"Unnamed: 0(\.\d+)?", names[0]) else None
-        last = names[-1] if names[-1].startswith("Unnamed: ") and not any(row[-1] for row in records[1:]) else None
+        last = names[-1] if names[-1].startswith("Unnamed: ") and last_is_empty else None
         for name, reason in ((index, "an index as DataFrame.to_csv() writes it"), (last, "no name and no values")):
             if name is not None:
                 warnings.warn(f"{self.path}: column {names.index(name) + 1} is left out: {reason}.", stacklevel=2)
@@ -232,17 +242,27 @@ class Csv:
         text: set[str] = set()
         for chunk in self.read(columns, SURVEY) if columns else ():
             text |= {name for name in columns if not is_number(chunk[name])}
-        finders = {name: FormFinder(is_comma_separated=self.separator == ",") for name in columns if name in text}
-        for chunk in self.read(list(finders), SURVEY, text=finders) if finders else ():
-            for name, finder in finders.items():
-                finder.update(chunk[name])
-        doubts = {name: finder.doubt() for name, finder in finders.items()}
-        return {name: finders[name].form() if name in finders else Form() for name in columns}, doubts
+        found, doubts = _find_forms(self, [name for name in columns if name in text], self.separator == ",")
+        return {name: found[name] if name in text else Form() for name in columns}, doubts
 
     def delayed(self) -> list[Any]:
         """Return the table as parts for Dask workers, all columns as text."""
         read = import_extra("dask.dataframe", "dask").read_csv
         return read(str(self.path.resolve()), dtype=str, **self._options).to_delayed()
+
+
+def _find_forms(
+    reader: "Csv | Parquet", names: list[str], is_comma_separated: bool
+) -> tuple[dict[str, Form | None], dict[str, str]]:
+    """Return how each column of text writes numbers, if it does, and a value of those that only look like numbers."""
+    finders = {name: FormFinder(is_comma_separated) for name in names}
+    for chunk in reader.read(names, SURVEY, text=names) if names else ():
+        for name, finder in finders.items():
+            finder.update(chunk[name])
+    return (
+        {name: finder.form() for name, finder in finders.items()},
+        {name: finder.doubt() for name, finder in finders.items()},
+    )
 
 
 class Parquet:
@@ -256,17 +276,20 @@ class Parquet:
         files = [str(file) for file in parquet_files(path)] if path.is_dir() else [str(path)]
         try:
             schemas = [part.physical_schema for part in dataset.dataset(files, format="parquet").get_fragments()]
-            if other := [schema for schema in schemas if schema.names != schemas[0].names]:
-                raise ValueError(f"all files must have the columns {schemas[0].names}, got {other[0].names}")
+            names = schemas[0].names
+            if other := [schema.names for schema in schemas if schema.names != names]:
+                raise ValueError(f"all files must have the columns {names}, got {other[0]}")
+            if repeated := [name for name in names if names.count(name) > 1]:
+                raise ValueError(f"the name {repeated[0]!r} occurs more than once; rename a column")
             self._schema = arrow.unify_schemas(schemas, promote_options="permissive")
             self._dataset = dataset.dataset(files, schema=self._schema, format="parquet")
             self.n_rows = self._dataset.count_rows()
         except Exception as error:  # pyarrow raises several types
-            raise ValueError(f"{path} cannot be read as parquet: {error}") from error
+            raise ValueError(f"{path} cannot be read as parquet: {error}.") from error
         if not self.n_rows:
             raise ValueError(f"{path} has no rows.")
         index = (schemas[0].pandas_metadata or {}).get("index_columns", [])
-        self.names = tuple(name for name in self._schema.names if name not in index)
+        self.names = tuple(name for name in names if name not in index)
 
     def read(self, columns: Sequence[str], rows: int | None, text: Iterable[str] = ()) -> Iterator[pd.DataFrame]:
         """Yield some columns, at most `rows` rows at a time or all at once."""
@@ -287,10 +310,20 @@ class Parquet:
         return self._dataset.head(rows, columns=list(columns)).to_pandas(ignore_metadata=True)
 
     def forms(self, columns: Sequence[str]) -> tuple[dict[str, Form | None], dict[str, str]]:
-        """Return a form for columns of numbers, None for text, booleans, dates and others."""
+        """Return a form for columns of numbers, None for other text, booleans and dates."""
         kinds, types = import_extra("pyarrow.types", "cli"), {name: self._schema.field(name).type for name in columns}
+        for name, kind in types.items():
+            if kinds.is_nested(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind):
+                raise ValueError(
+                    f"{self.path}: column {name!r} must hold numbers, text or dates, got {kind}; store one number per "
+                    "column, or leave it out with --drop."
+                )
         is_numeric = (kinds.is_integer, kinds.is_floating, kinds.is_decimal)
-        return {name: Form() if any(test(kind) for test in is_numeric) else None for name, kind in types.items()}, {}
+        is_text = (kinds.is_string, kinds.is_large_string)
+        text = [name for name, kind in types.items() if any(test(kind) for test in is_text)]
+        found, doubts = _find_forms(self, text, is_comma_separated=True)
+        numbers = {name: Form() for name, kind in types.items() if any(test(kind) for test in is_numeric)}
+        return {**dict.fromkeys(columns), **numbers, **found}, doubts
 
     def delayed(self) -> list[Any]:
         """Return the table as parts for Dask workers."""
@@ -345,16 +378,3 @@ def column_names(option: str, wanted: Sequence[str], names: Sequence[str], path:
                 raise ValueError(f"{option} must name columns of {path}, got {name!r}; {nearest(name, names)}.")
             chosen[name] = True
     return list(chosen)
-
-
-def nearest(name: str, names: Sequence[str]) -> str:
-    """Return the name that may have been meant, or all names."""
-    lower = {known.lower(): known for known in names}
-    close = get_close_matches(name.lower(), lower, n=1)
-    return f"the nearest name is {lower[close[0]]!r}" if close else f"it has {shortened(names)}"
-
-
-def shortened(names: Any) -> str:
-    """Return the first names of a list."""
-    names = list(map(str, names))
-    return ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "") if names else "none"
