@@ -273,9 +273,10 @@ class Parquet:
     def __init__(self, path: Path):
         self.path = path
         arrow, dataset = import_extra("pyarrow", "cli"), import_extra("pyarrow.dataset", "cli")
+        read_schema = import_extra("pyarrow.parquet", "cli").read_schema
         files = [str(file) for file in parquet_files(path)] if path.is_dir() else [str(path)]
         try:
-            schemas = [part.physical_schema for part in dataset.dataset(files, format="parquet").get_fragments()]
+            schemas = [read_schema(file) for file in files]
             names = schemas[0].names
             if other := [schema.names for schema in schemas if schema.names != names]:
                 raise ValueError(f"all files must have the columns {names}, got {other[0]}")
@@ -285,7 +286,7 @@ class Parquet:
             self._dataset = dataset.dataset(files, schema=self._schema, format="parquet")
             self.n_rows = self._dataset.count_rows()
         except Exception as error:  # pyarrow raises several types
-            raise ValueError(f"{path} cannot be read as parquet: {error}.") from error
+            raise ValueError(f"{path} cannot be read as parquet: {error}") from error
         if not self.n_rows:
             raise ValueError(f"{path} has no rows.")
         index = (schemas[0].pandas_metadata or {}).get("index_columns", [])
