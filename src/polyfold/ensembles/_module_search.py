@@ -6,7 +6,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
@@ -193,8 +192,8 @@ def _within(
     queries, rows = queries[order], rows[order]
     n_modules = modules.shape[1]
     distances = np.sqrt(paired(Q, modules, np.arange(n_modules), queries, rows) / n_modules)
-    near = distances <= radius
-    return queries[near] + start, distances[near], rows[near]
+    is_within = distances <= radius
+    return queries[is_within] + start, distances[is_within], rows[is_within]
 
 
 def _columns(modules: NDArray, group: Group) -> NDArray:
@@ -204,13 +203,6 @@ def _columns(modules: NDArray, group: Group) -> NDArray:
     first, last = group[0], group[-1] + 1
     part = modules[:, first:last] if group == tuple(range(first, last)) else modules[:, list(group)]
     return part.reshape(len(part), -1)
-
-
-def sparse_graph(counts: NDArray, distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> sp.csr_matrix:
-    """Return the CSR matrix (n, n_columns) of consecutive lists of `counts` (n,) entries; zeros are stored."""
-    pointers = np.concatenate([[0], np.cumsum(counts)])
-    data = distances.ravel() if mode == "distance" else np.ones(indices.size)
-    return sp.csr_matrix((data, indices.ravel(), pointers), shape=(len(counts), n_columns))
 
 
 def split_lists(values: NDArray, ends: NDArray) -> NDArray:

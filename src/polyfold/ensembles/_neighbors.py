@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
@@ -15,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyfold._progress import LongFit, shows_progress
 from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure
 from polyfold.ensembles._dask_search import DaskSearch, SearchResult, warn_of_missing_rows
-from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch, sparse_graph, split_lists
+from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch, split_lists
+from polyfold.neighbors import neighbor_graph
 from polyfold.sources import (
     Source,
     as_block,
@@ -57,7 +59,7 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
     deadline : float, default=None
         On a cluster: seconds after which a search returns what has arrived. None waits for all rows.
     verbose : int, default=0
-        1 shows a progress bar for the whole fit on a terminal, and a few lines elsewhere.
+        1 shows a progress bar for the whole fit on a terminal, and a line every ten seconds elsewhere.
 
     Attributes
     ----------
@@ -240,9 +242,8 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
         """
         check_choice("mode", mode, ("connectivity", "distance"))
         distances, indices = self.kneighbors(X, n_neighbors, modules=modules, expand=expand)
-        is_found = indices >= 0  # all, unless few rows were searched before the deadline
-        counts = is_found.sum(axis=1)
-        return sparse_graph(counts, distances[is_found], indices[is_found], self.n_samples_fit_, mode)
+        values = distances if mode == "distance" else np.ones_like(distances)
+        return sp.csr_matrix(neighbor_graph(values, indices, self.n_samples_fit_))
 
     def radius_neighbors(
         self, X: Any = None, radius: float | None = None, *, return_distance: bool = True, sort_results: bool = False
