@@ -32,7 +32,7 @@ def test_a_claim_that_fails_is_counted_and_listed():
     found = {"mbm-table2": {"claims": [claim, {**claim, "statement": "B", "verdict": "does not hold"}]}}
     text = reproduction.overview(found)
     assert "| 1 of 8 | 1 | 1 | 0 | 50 % |" in text
-    assert "| B | Sec. 1 | [mbm-table2](reproduction/mbm.md#mbm-table2) |" in text
+    assert "| B | 1 | [Sec. 1](reproduction/mbm.md#mbm-table2) |" in text
     assert "| A |" not in text
 
 
