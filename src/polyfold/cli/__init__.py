@@ -37,6 +37,8 @@ def main() -> None:
         code = run()
     except Stopped as stopped:
         code = stopped.exit_code
+    # An import of compiled code or a callback from it can turn the signal into another error.
+    code = stop.exit_code if code and stop.exit_code else code
     # The result is decided: a late signal must not change the exit code while the interpreter shuts down.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -53,7 +55,7 @@ class Stop:
     """Raise `Stopped` for a signal, but not again while files are cleaned up."""
 
     def __init__(self) -> None:
-        self._last = -CLEANUP
+        self._last, self.exit_code = -CLEANUP, 0
 
     def __call__(self, number: int, _: Any) -> None:
         """Handle a signal."""
@@ -61,7 +63,7 @@ class Stop:
         if now - self._last >= CLEANUP:
             self._last = now
             stopped = Stopped()
-            stopped.exit_code = 128 + number
+            stopped.exit_code = self.exit_code = 128 + number
             raise stopped
 
 

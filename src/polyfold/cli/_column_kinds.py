@@ -47,7 +47,7 @@ DAYS = (
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 DATE_FORMATS = ("ISO8601", *(day + time for time in TIMES for day in DAYS))
 # Text that begins like a number: dates, times, numbers with units.
-LIKE_NUMBER = r"[-+(]?\s?[$€£¥]?\s?\d.*"
+LIKE_NUMBER = r"[-+−(]?\s?[$€£¥]?\s?\d.*"
 # A number with at most one symbol before or after it.
 PARTS = (
     r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)\s?(?P<number>[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)\s?(?P<after>[%$€£¥]?)\s*$"
@@ -224,11 +224,14 @@ def make_plan(
     categorical: Iterable[str],
     *,
     keep: bool,
+    is_whole: bool = True,
 ) -> Plan:
-    """Return the kind of every column; `keep` leaves none out."""
+    """Return the kind of every column; `keep` leaves none out, `is_whole` means that the sample is all rows."""
     given = set(categorical)
     columns = [
-        find_kind(sample[name], forms[name], doubts.get(name, ""), is_category=name in given, keep=keep)
+        find_kind(
+            sample[name], forms[name], doubts.get(name, ""), is_category=name in given, keep=keep, is_whole=is_whole
+        )
         for name in sample.columns
     ]
     plan = Plan(tuple(columns), len(sample), forms)
@@ -243,7 +246,13 @@ def make_plan(
 
 
 def find_kind(
-    values: pd.Series, form: Form | None, doubt: str = "", *, is_category: bool = False, keep: bool = False
+    values: pd.Series,
+    form: Form | None,
+    doubt: str = "",
+    *,
+    is_category: bool = False,
+    keep: bool = False,
+    is_whole: bool = True,
 ) -> Column:
     """Return what a column is; `form` is how it writes numbers, or None if it holds other text."""
     name, known = str(values.name), values.dropna()
@@ -251,7 +260,9 @@ def find_kind(
     counts: dict[str, Any] = {"distinct": int(text.nunique()), "missing": int(values.isna().sum())}
     counts["example"] = text.iloc[0][:80] if len(text) else ""
     is_unique = len(text) >= MIN_ROWS_OF_IDS and counts["distinct"] >= UNIQUE * len(text)
-    if not keep and not is_category and counts["distinct"] + (counts["missing"] > 0) <= 1:
+    is_same = counts["distinct"] + (counts["missing"] > 0) <= 1
+    # Further rows may hold other values, and a constant does no harm; a column without values cannot be filled in.
+    if is_same and not keep and not is_category and (is_whole or not counts["distinct"]):
         return Column(name, CONSTANT, **counts)
     several = CATEGORY if counts["distinct"] <= MAX_CATEGORIES else MANY
     if is_category:
@@ -268,7 +279,7 @@ def find_kind(
     if counts["distinct"] > len(text) / 2 and text.str.split().str.len().mean() >= WORDS:
         return Column(name, TEXT, **counts)
     if is_unique and not keep:
-        return Column(name, IDENTIFIER, **counts)
+        several = IDENTIFIER
     return Column(name, several, **counts, remark=f"{doubt!r} is not a number" if doubt else "")
 
 

@@ -134,7 +134,8 @@ class TableData:
         sample = self.reader.sample(self.names, int(np.clip(PLAN_CELLS // len(self.names), *PLAN_ROWS)))
         given = set(categorical)
         forms, doubts = self.reader.forms([name for name in self.names if name not in given])
-        plan = make_plan(sample, {**dict.fromkeys(given), **forms}, doubts, given, keep=keep)
+        is_whole = len(sample) == self.n_rows
+        plan = make_plan(sample, {**dict.fromkeys(given), **forms}, doubts, given, keep=keep, is_whole=is_whole)
         if not plan.used:
             raise ValueError(
                 f"{self.path} has only identifiers and constants ({shortened(self.names)}); name columns to use with "

@@ -3,6 +3,7 @@
 import csv
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
@@ -49,11 +50,18 @@ class Csv:
             # Otherwise a column may be numbers in one part of a block and text in another.
             "low_memory": False,
         }
-        self.n_rows = self._decoded(lambda: self._count(len(records[0]))) - header
+        count, last_is_empty = self._decoded(lambda: self._count(len(records[0])))
+        self.n_rows = count - header
         if self.n_rows < 1:
             raise ValueError(f"{path} has no rows below the line of column names.")
         all_names = [str(name) for name in pd.read_csv(path, nrows=0, **self._options).columns]
-        self.index, self.names = self._without_index(all_names, records)
+        if header and (repeated := [name for name, n in Counter(map(str.strip, records[0])).items() if name and n > 1]):
+            warnings.warn(
+                f"{path}: the names {', '.join(repeated)} occur more than once; columns are called "
+                f"{', '.join(all_names)}.",
+                stacklevel=2,
+            )
+        self.index, self.names = self._without_index(all_names, last_is_empty)
 
     def _decoded(self, read: Callable[[], Any]) -> Any:
         try:
@@ -103,8 +111,9 @@ class Csv:
 
         return max(SEPARATORS, key=score)
 
-    def _count(self, expected: int) -> int:
-        count, line = 0, 0
+    def _count(self, expected: int) -> tuple[int, bool]:
+        """Return the number of records, and whether the last field is empty in all of them but the first."""
+        count, line, last_is_empty = 0, 0, True
         try:
             for line, fields in self._records(self.separator, strict=True):
                 if len(fields) != expected:
@@ -113,15 +122,16 @@ class Csv:
                         "line; put quotes around text that holds the separator, or remove a separator at the end of "
                         "the line."
                     )
+                last_is_empty &= not (count and fields[-1].strip())
                 count += 1
         except csv.Error as error:
             raise ValueError(f"{self.path}, line {line + 1}: quotes are not closed properly ({error}).") from error
-        return count
+        return count, last_is_empty
 
-    def _without_index(self, names: list[str], records: list[list[str]]) -> tuple[str | None, tuple[str, ...]]:
+    def _without_index(self, names: list[str], last_is_empty: bool) -> tuple[str | None, tuple[str, ...]]:
         """Return the column that DataFrame.to_csv() writes for the index, and all other columns."""
         index = names[0] if len(names) > 1 and re.fullmatch(r"Unnamed: 0(\.\d+)?", names[0]) else None
-        last = names[-1] if names[-1].startswith("Unnamed: ") and not any(row[-1] for row in records[1:]) else None
+        last = names[-1] if names[-1].startswith("Unnamed: ") and last_is_empty else None
         for name, reason in ((index, "an index as DataFrame.to_csv() writes it"), (last, "no name and no values")):
             if name is not None:
                 warnings.warn(f"{self.path}: column {names.index(name) + 1} is left out: {reason}.", stacklevel=2)
@@ -152,18 +162,28 @@ class Csv:
         text: set[str] = set()
         for chunk in self.read(columns, SURVEY) if columns else ():
             text |= {name for name in columns if not is_number(chunk[name])}
-        finders = {name: FormFinder(is_comma_separated=self.separator == ",") for name in columns if name in text}
-        for chunk in self.read(list(finders), SURVEY, text=finders) if finders else ():
-            for name, finder in finders.items():
-                finder.update(chunk[name])
-        doubts = {name: finder.doubt() for name, finder in finders.items()}
-        return {name: finders[name].form() if name in finders else Form() for name in columns}, doubts
+        found, doubts = _find_forms(self, [name for name in columns if name in text], self.separator == ",")
+        return {name: found[name] if name in text else Form() for name in columns}, doubts
 
     def delayed(self) -> list[Any]:
         """Return the table as parts for Dask workers, all columns as text."""
         read = import_extra("dask.dataframe", "dask").read_csv
         frame = read(str(self.path.resolve()), dtype=str, **self._options)
         return frame.to_delayed()
+
+
+def _find_forms(
+    reader: "Csv | Parquet", names: list[str], is_comma_separated: bool
+) -> tuple[dict[str, Form | None], dict[str, str]]:
+    """Return how each column of text writes numbers, if it does, and a value of those that only look like numbers."""
+    finders = {name: FormFinder(is_comma_separated) for name in names}
+    for chunk in reader.read(names, SURVEY, text=names) if names else ():
+        for name, finder in finders.items():
+            finder.update(chunk[name])
+    return (
+        {name: finder.form() for name, finder in finders.items()},
+        {name: finder.doubt() for name, finder in finders.items()},
+    )
 
 
 class Parquet:
@@ -179,6 +199,8 @@ class Parquet:
         except Exception as error:  # pyarrow raises several types
             raise ValueError(f"{path} cannot be read as parquet: {error}") from error
         self._schema = self._files[0].schema_arrow
+        if repeated := [name for name in self._schema.names if self._schema.names.count(name) > 1]:
+            raise ValueError(f"{path}: the name {repeated[0]!r} occurs more than once; rename a column.")
         if other := [file for file in self._files if file.schema_arrow.names != self._schema.names]:
             raise ValueError(
                 f"{path}: all files must have the same columns, got {other[0].schema_arrow.names} and "
@@ -216,10 +238,20 @@ class Parquet:
         return next(self.read(columns, rows))
 
     def forms(self, columns: Sequence[str]) -> tuple[dict[str, Form | None], dict[str, str]]:
-        """Return a form for columns of numbers, None for text, booleans, dates and others."""
+        """Return a form for columns of numbers, None for other text, booleans and dates."""
         kinds, types = import_extra("pyarrow.types", "cli"), {name: self._schema.field(name).type for name in columns}
+        for name, kind in types.items():
+            if kinds.is_nested(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind):
+                raise ValueError(
+                    f"{self.path}: column {name!r} must hold numbers, text or dates, got {kind}; store one number per "
+                    "column, or leave it out with --drop."
+                )
         is_numeric = (kinds.is_integer, kinds.is_floating, kinds.is_decimal)
-        return {name: Form() if any(test(kind) for test in is_numeric) else None for name, kind in types.items()}, {}
+        is_text = (kinds.is_string, kinds.is_large_string)
+        text = [name for name, kind in types.items() if any(test(kind) for test in is_text)]
+        found, doubts = _find_forms(self, text, is_comma_separated=True)
+        numbers = {name: Form() for name, kind in types.items() if any(test(kind) for test in is_numeric)}
+        return {**dict.fromkeys(columns), **numbers, **found}, doubts
 
 
 def parquet_files(folder: Path) -> list[Path]:
