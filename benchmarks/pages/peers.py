@@ -26,9 +26,9 @@ Some defaults of polyfold were chosen on data sets of this page. Numbers on thes
 
 | section | used for choices | held out |
 | --- | --- | --- |
-| axes | 12 shapes for the rules, 20 more seen before the last change | ten shapes written after that |
+| axes | 32 shapes | ten shapes that were written after all choices |
 | clusters | other labelled sets; Banking77 for one constant | USPS, Isolet, Fourier, ORL faces, segment, Reuters |
-| maps | 13 sets, with Isolet and wine | USPS, Fourier, ORL faces, segment, Reuters, iris, breast cancer |
+| maps | 13 sets, among them Isolet and wine | USPS, Fourier, ORL faces, segment, Reuters, iris, breast cancer |
 | few coordinates | digits and MNIST | USPS |
 | search | MNIST | none |
 
@@ -48,17 +48,16 @@ choices."""
 
 CLUSTERS = """## Clusters
 
-The sets are at most 5,000 rows of each labelled set, and all rows of four sets of sentence embeddings. UMAP has 5
-components. Leiden runs on UMAP's neighbour graph at resolution 1. HDBSCAN has clusters of at least 10 rows. NMI
-(normalised mutual information) compares clusters with the known classes. A dash means that a method did not run on all
-sets, and a number in brackets that it ran on all sets except one. The last column is the median CPU time of a
-fit.{older}
+Labelled sets have at most 5,000 rows. UMAP has 5 components. Leiden runs on UMAP's neighbour graph at resolution 1.
+HDBSCAN has clusters of at least 10 rows. NMI (normalised mutual information) compares clusters with the known classes.
+A number in brackets is the number of sets, if a method did not run on one of them. A dash means that more are missing.
+The last column is the median CPU time of a fit. `BootstrapClustering(c)` gets the number of classes.{older}
 
 {summary}
 
 ![NMI of clusterings on every set, with the number of clusters given](images/peers-clusters.png)
 
-The number of classes cannot be found reliably without labels. Our default labels are one of several levels."""
+Our default labels are one of several levels."""
 
 OLDER = """
 
@@ -105,12 +104,13 @@ faster. Recall refers to the 10 nearest rows in all dimensions, precision to the
 MODULES = """## Modules
 
 MNIST, 12,000 images to fit and 2,000 to test, one draw, 15 modules of 20 dimensions. Precision is the fraction of the
-10 nearest images in pixels that is found. Accuracy is that of a vote of 5-nearest-neighbours classifiers.
+10 nearest images in pixels that is found. Accuracy is that of a vote of 5-nearest-neighbours classifiers. The first row
+has three simpler ways to make modules ([Reeve2018]).
 
 {quality}
 
-One large kernel PCA is as accurate as the modules. The advantage of modules is that you can vote, search on some of
-them, and continue after the loss of some."""
+One large kernel PCA is slightly more accurate. With modules you can vote, search on some of them, and continue if some
+are lost."""
 
 APPENDIX = """# Comparison: all numbers
 
