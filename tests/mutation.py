@@ -142,18 +142,19 @@ def run_tests(folder, words, seconds, cache):
 
 def survives(folder, file, text, tests, limits):
     """Whether all tests pass with the changed file."""
-    original = (folder / file).read_text()
-    (folder / file).write_text(text)
+    path, longer = folder / file, 60 if "njit" in text else 0
+    original, times = path.read_text(), path.stat()
+    path.write_text(text)
     try:
-        # numba does not see changes of functions that a compiled function calls.
-        with tempfile.TemporaryDirectory() as empty:
-            cache = empty if "njit" in text else folder / "numba"
-            longer = 60 if "njit" in text else 0
+        # numba compiles a changed file again; no compiled function calls one of another file.
+        with tempfile.TemporaryDirectory() as place:
+            cache = shutil.copytree(folder / "numba", Path(place) / "numba")
             return all(
                 run_tests(folder, words, limit + longer, cache)[0] for words, limit in zip(tests, limits, strict=True)
             )
     finally:
-        (folder / file).write_text(original)
+        path.write_text(original)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def copy_of_the_project(folder):
@@ -225,10 +226,7 @@ def main():
         if options.again:
             last["survivors"] = survivors
         else:
-            commit = subprocess.run(
-                ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-            )
-            last = {"commit": commit.stdout.strip(), "seed": options.seed, "mutants": number, "survivors": survivors}
+            last = {"commit": _commit(), "seed": options.seed, "mutants": number, "survivors": survivors}
             last["survived at first"] = len(survivors)
         known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         RESULTS.write_text(json.dumps({**known, package: last}, indent=1) + "\n")

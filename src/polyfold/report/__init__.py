@@ -5,11 +5,14 @@ from polyfold.report._curves import AllocationDisplay, DiversityDisplay, LossDis
 from polyfold.report._explanations import ExplanationDisplay
 from polyfold.report._explore import Chapter, chapter, explore, write_page
 from polyfold.report._icicle import ClusterTreeDisplay
+from polyfold.report._points import labels_of_levels as labels_of_levels
 from polyfold.report._regions import DecisionRegionDisplay
 from polyfold.report._scatter import RepresentationDisplay, ViewsDisplay
+from polyfold.report._scores import score_representation as score_representation
 from polyfold.report._scree import ScreeDisplay
 from polyfold.report._strips import RetrievalDisplay
 
+# The other names are for the package itself.
 __all__ = [
     "AllocationDisplay",
     "Chapter",

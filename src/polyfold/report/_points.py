@@ -120,18 +120,26 @@ class Points:
 
 def _levels(model: Any, X: Table) -> list[dict[str, Any]]:
     """Return the clusters of the points at every level, coarse to fine."""
-    numbers, tree = list(model.level_scores_), model.cluster_tree_
-    if not numbers:
-        return []
-    fine = np.asarray(model.predict(X, n_clusters=numbers[-1]))
+    numbers = list(model.level_scores_)
     levels = []
-    for number in numbers:
-        # Levels are nested: the finest cluster of a point decides all others. The last entry is for noise, -1.
-        parents = np.full(numbers[-1] + 1, -1)
-        parents[tree.cut(numbers[-1])] = tree.cut(number)
-        level = encode(f"{number} clusters", parents[fine], few=number + 1)
+    for number, labels in zip(numbers, labels_of_levels(model, X, numbers), strict=True):
+        level = encode(f"{number} clusters", labels, few=number + 1)
         levels.append(level | {"role": "cluster", "chosen": number == model.n_clusters_})
     return levels
+
+
+def labels_of_levels(model: Any, X: Table, numbers: Sequence[int]) -> list[NDArray]:
+    """Return the clusters of rows at several levels of a clusterer, given by their numbers of clusters."""
+    if not numbers:
+        return []
+    # Levels are nested: the finest cluster of a row decides all others. The last entry is for noise, -1.
+    tree, most = model.cluster_tree_, max(numbers)
+    fine, out = np.asarray(model.predict(X, n_clusters=most)), []
+    for number in numbers:
+        parents = np.full(most + 1, -1)
+        parents[tree.cut(most)] = tree.cut(number)
+        out.append(parents[fine])
+    return out
 
 
 def _without_label(

@@ -2,14 +2,14 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
 from polyfold._linalg import squared_distances
-from polyfold._typing import Matrix, Table
+from polyfold._typing import Matrix, RandomState, Table
 from polyfold.metrics import majority_vote, redundancy, retrieval_precision
 from polyfold.neighbors import choose_engine, make_search
-from polyfold.report._views import Model, Views
+from polyfold.report._views import Model, Views, unwrap, views_of
 
 PRECISION, ACCURACY, SINGLE, CORRELATION = "precision at 10", "vote accuracy", "single modules", "module correlation"
 # Points asked for their neighbours, and compared by distance correlation: figures are good to about one per cent.
@@ -118,3 +118,13 @@ def true_rows(model: Model, X: Table) -> Matrix | None:
     rows = X if hasattr(X, "toarray") else np.asarray(X)
     numeric = rows.dtype.kind in "fiub" and rows.ndim == 2 and _num_samples(rows) > 1
     return rows.tocsr() if numeric and hasattr(rows, "toarray") else rows if numeric else None
+
+
+def score_representation(
+    model: Model, X: Table, labels: NDArray | None = None, *, random_state: RandomState = 0
+) -> dict[str, float]:
+    """Return the scores of a fitted representation on rows, by name; `labels` are numbers of classes."""
+    inner, rows = unwrap(model, X)
+    scorer = Scorer(true_rows(inner, rows), _num_samples(rows), labels, check_random_state(random_state))
+    views = views_of(inner, rows, most=1)
+    return scorer.figures(views, {} if views.modules is None else scorer.bars(views)[1])
