@@ -41,8 +41,8 @@ class AxisStrengths:
 
     def ordered(self, k: int) -> NDArray:
         """Return the features that explain coordinate `k` beyond the null, in the order of their ranks."""
-        own = np.flatnonzero(((self.share[:, k] > self.null) | np.isfinite(self.joint[:, k])) & self._leads(k))
-        return own[np.argsort(self.rank[own, k], kind="stable")]
+        explaining = np.flatnonzero(((self.share[:, k] > self.null) | np.isfinite(self.joint[:, k])) & self._leads(k))
+        return explaining[np.argsort(self.rank[explaining, k], kind="stable")]
 
     def _leads(self, k: int) -> NDArray:
         return self.leader[:, k] == np.arange(len(self.leader))
@@ -52,9 +52,9 @@ def axis_strengths(features: Features, Z: NDArray, most: int, rng: np.random.Ran
     """Return the strengths of all features for the coordinates `Z` (n, c); at most `most` explain one together."""
     Y = centred(Z)
     c = Y.shape[1]
-    found = feature_strengths(features, with_permutations(Y, rng))
-    null = null_of(found.share, c)
-    share, sign = found.share[:, :c], found.sign[:, :c]
+    strengths = feature_strengths(features, with_permutations(Y, rng))
+    null = null_of(strengths.share, c)
+    share, sign = strengths.share[:, :c], strengths.sign[:, :c]
     D = len(share)
     seeds = rng.randint(np.iinfo(np.int32).max, size=c)
 
@@ -74,7 +74,7 @@ def axis_strengths(features: Features, Z: NDArray, most: int, rng: np.random.Ran
     parts = list(track(threaded(ranked, range(c)), "coordinates", total=c))
     leader, rank, joint = (np.column_stack(part) for part in zip(*parts, strict=True))
     falling = np.where(sign < 0, "falling", "rising")
-    shape = np.where(found.monotone[:, :c] >= MONOTONE, falling, "mixed").astype(object)
+    shape = np.where(strengths.monotone[:, :c] >= MONOTONE, falling, "mixed").astype(object)
     shape[np.array(features.kinds(), dtype=object) == "category"] = ""
     return AxisStrengths(share, sign, shape, rank, joint, leader, null)
 
@@ -112,10 +112,10 @@ def feature_strengths(features: Features, Y: NDArray) -> Strengths:
     return joined(parts, Y.shape[1])
 
 
-def _leaders(features: Features, near: NDArray, D: int) -> NDArray:
+def _leaders(features: Features, candidates: NDArray, D: int) -> NDArray:
     """Return for each feature the strongest number that it repeats, among the features `near`, strongest first."""
     leader = np.arange(D)
-    numbers = near[near < features.numbers.shape[1]]
+    numbers = candidates[candidates < features.numbers.shape[1]]
     repeats = repeats_of(features.numbers[:, numbers])
     for i, j in enumerate(numbers):
         if leader[j] == j:

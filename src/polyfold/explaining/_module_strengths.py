@@ -53,12 +53,12 @@ def separated_pairs(modules: NDArray, count: int, rng: np.random.RandomState) ->
     for Z in modules:
         d2 = squared_distances(Z[rows].astype(np.float64), Z[rows].astype(np.float64))[first, second]
         distances.append(np.sqrt(d2 / max(float(d2.mean()), np.finfo(float).tiny)))
-    found = []
-    for m, own in enumerate(distances):
-        others = np.mean([d for i, d in enumerate(distances) if i != m], axis=0) if len(distances) > 1 else 0 * own
-        best = np.argsort(others - own, kind="stable")[:count]
-        found.append(np.column_stack([rows[first[best]], rows[second[best]]]))
-    return found
+    pairs = []
+    for m, inside in enumerate(distances):
+        others = np.mean([d for i, d in enumerate(distances) if i != m], axis=0) if len(distances) > 1 else 0 * inside
+        best = np.argsort(others - inside, kind="stable")[:count]
+        pairs.append(np.column_stack([rows[first[best]], rows[second[best]]]))
+    return pairs
 
 
 def module_parts(
@@ -76,8 +76,7 @@ def module_parts(
         order = np.argsort(-advantage, kind="stable")
         rank = np.empty(len(order), dtype=int)
         rank[order] = np.arange(1, len(order) + 1)
-        own = [j for j in order if labels[j][1] != "direction" and advantage[j] > 0]
-        phrases[f"module {m}"] = [labels[j][0] for j in own]
+        phrases[f"module {m}"] = [labels[j][0] for j in order if labels[j][1] != "direction" and advantage[j] > 0]
         columns.append(
             {
                 "module": [m] * len(labels),

@@ -80,11 +80,11 @@ def axis_names(phrases: dict[str, list[str]], length: int, *, replaces: bool = F
         for pair, size in zip(pairs, sizes, strict=True):
             used = {key: phrases[key][size - length :] if replaces else phrases[key] for key in pair}
             names.append(unique_names(used, length if replaces else size, "no feature explains it"))
-        texts = [frozenset(found.values()) for found in names]  # the direction of an axis is arbitrary
+        texts = [frozenset(pair_names.values()) for pair_names in names]  # the direction of an axis is arbitrary
         longest = [(min if replaces else max)(len(phrases[key]) for key in pair) for pair in pairs]
         longer = [k for k, text in enumerate(texts) if texts.count(text) > 1 and sizes[k] < longest[k]]
         if not longer:
-            return {key: name for found in names for key, name in found.items()}
+            return {key: name for pair_names in names for key, name in pair_names.items()}
         for k in longer:
             sizes[k] += 1
 

@@ -53,9 +53,9 @@ def _mean_chance(graph: Graph, Z: str, chances: list[Scores], n_modules: int, n_
 
 
 def _all(heads: list[BaseEstimator], kind: Callable[[BaseEstimator], Scores | None]) -> list[Scores] | None:
-    found = [kind(head) for head in heads]
-    known = [scores for scores in found if scores is not None]
-    return known if len(known) == len(found) else None
+    scores_of_heads = [kind(head) for head in heads]
+    known = [scores for scores in scores_of_heads if scores is not None]
+    return known if len(known) == len(scores_of_heads) else None
 
 
 def _scores(head: BaseEstimator) -> Scores | None:

@@ -54,10 +54,10 @@ def describe_axes(explanation: Explained | None, method: str = "") -> list[dict[
         if explanation.images is not None and explanation.strips is not None:
             axis["strip"] = _strip(explanation.strips[k].reshape(-1, *explanation.images))
         else:
-            own = np.flatnonzero((table["axis"] == k) & (table["repeats"] == "") & (table["strength"] > table["null"]))
+            is_shown = (table["axis"] == k) & (table["repeats"] == "") & (table["strength"] > table["null"])
             axis["features"] = [
                 [str(table["feature"][i]), float(f"{table['strength'][i]:.3g}"), str(table["shape"][i])]
-                for i in own[:SHOWN]
+                for i in np.flatnonzero(is_shown)[:SHOWN]
             ]
         out.append(axis)
     return out

@@ -77,14 +77,14 @@ class ExplanationDisplay(Display):
         numbers = np.unique(table["axis"])
         panels = self._panels(plt, len(numbers), (3.6, 2.4))
         for k, ax in zip(numbers, panels, strict=False):
-            own = np.flatnonzero(table["axis"] == k)
+            shown_rows = np.flatnonzero(table["axis"] == k)
             if shown.images is not None:
-                strength = dict(zip(table["feature"][own], table["strength"][own], strict=True))
+                strength = dict(zip(table["feature"][shown_rows], table["strength"][shown_rows], strict=True))
                 _image(ax, np.array([strength[name] for name in shown.feature_names]), shown.images, "magma", 0)
             else:
-                own = own[(table["repeats"][own] == "")][:BARS]
-                _bars(ax, table["feature"][own], table["strength"][own], table["sign"][own])
-                ax.axvline(float(table["null"][own[0]]), color="gray", linestyle=":", linewidth=1)
+                shown_rows = shown_rows[(table["repeats"][shown_rows] == "")][:BARS]
+                _bars(ax, table["feature"][shown_rows], table["strength"][shown_rows], table["sign"][shown_rows])
+                ax.axvline(float(table["null"][shown_rows[0]]), color="gray", linestyle=":", linewidth=1)
                 ax.set_xlim(0, 1)
                 ax.set_xlabel("fraction of variance explained")
             ax.set_title(_wrapped(f"axis {k}: {shown.name_of(f'axis {k}')}"), loc="left")
@@ -101,15 +101,15 @@ class ExplanationDisplay(Display):
 
     def _cluster_bars(self, ax: "Axes", key: str) -> None:
         table = self.explanation.tables["clusters"]
-        own = self.explanation.rows_of("clusters", key)
-        words = own[table["kind"][own] == "word"]
-        own = words if len(words) else own
-        own = own[np.argsort(table["rank"][own], kind="stable")][:BARS]
-        pairs = zip(table["feature"][own], table["value"][own], strict=True)
-        effect = table["effect"][own]
+        shown_rows = self.explanation.rows_of("clusters", key)
+        words = shown_rows[table["kind"][shown_rows] == "word"]
+        shown_rows = words if len(words) else shown_rows
+        shown_rows = shown_rows[np.argsort(table["rank"][shown_rows], kind="stable")][:BARS]
+        pairs = zip(table["feature"][shown_rows], table["value"][shown_rows], strict=True)
+        effect = table["effect"][shown_rows]
         _bars(ax, [f"{feature} {value}".strip() for feature, value in pairs], effect, np.sign(effect))
-        ends = np.abs(np.vstack([effect - table["low"][own], table["high"][own] - effect]))
-        ax.errorbar(effect, range(len(own)), xerr=ends, fmt="none", ecolor="gray", elinewidth=1)
+        ends = np.abs(np.vstack([effect - table["low"][shown_rows], table["high"][shown_rows] - effect]))
+        ax.errorbar(effect, range(len(shown_rows)), xerr=ends, fmt="none", ecolor="gray", elinewidth=1)
         ax.set_xlabel("standardised difference, 95 % interval")
 
     def _plot_walk(self, plt: Any) -> None:
@@ -139,14 +139,14 @@ class ExplanationDisplay(Display):
     def _walk_lines(self, ax: "Axes", k: int) -> None:
         """Draw the means of the first features of an axis, in their standard deviations, along the axis."""
         shown, table = self.explanation, self.explanation.tables["axes"]
-        own = np.flatnonzero((table["axis"] == k) & (table["kind"] == "number") & (table["repeats"] == ""))[:4]
-        for i, name in enumerate(table["feature"][own]):
+        shown_rows = np.flatnonzero((table["axis"] == k) & (table["kind"] == "number") & (table["repeats"] == ""))[:4]
+        for i, name in enumerate(table["feature"][shown_rows]):
             j = shown.feature_names.index(name)
             means = np.asarray(shown.walk)[k][:, j]
             scale = float(shown.scale[j]) or 1.0
             ax.plot((means - means.mean()) / scale, marker="o", markersize=3, color=COLORS[i], label=name)
         ax.set(xlabel=f"along axis {k}, from low to high", ylabel="mean, in standard deviations", xticks=[])
-        if len(own):
+        if len(shown_rows):
             ax.legend(frameon=False)
 
 

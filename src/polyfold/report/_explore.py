@@ -174,11 +174,11 @@ def explore(
     >>> path.stat().st_size < 1_000_000
     True
     """
-    one = chapter(
+    only = chapter(
         model, X, y=y, images=images, columns=columns, texts=texts, explanation=explanation, views=views,
         diversities=diversities, max_points=max_points, random_state=random_state,
     )  # fmt: skip
-    return write_page([one], path, title=title or one.content["name"])
+    return write_page([only], path, title=title or only.content["name"])
 
 
 @using_threads(None)  # one thread in BLAS and OpenMP: their pools slow one another down
@@ -242,14 +242,14 @@ def chapter(
     content, pictures = points.describe(), len(json.dumps(points.sheets))
     if explanation is not None:
         name_clusters(content["columns"], content["levels"], explanation)
-    left = max_bytes - pictures - len(json.dumps(content)) // 3
+    budget = max_bytes - pictures - len(json.dumps(content)) // 3
     shown = _VIEWS + len(points.views)
     place, lists = 4 * len(rows) * shown, 8 * len(rows) * shown * _NEIGHBORS // 3
-    stations = thinned(path_of(inner, slider_grid(inner, diversities)), inner, max(1, int((left - lists) // place)))
+    stations = thinned(path_of(inner, slider_grid(inner, diversities)), inner, max(1, int((budget - lists) // place)))
     scorer = Scorer(true_rows(inner, inner_X), len(rows), points.classes, rng)
     steps = steps_of(stations, inner_X, points.views, scorer, rng, most=_VIEWS)
     start = next(i for i, m in enumerate(stations) if m is inner)
-    everywhere = left - len(steps) * place > len(steps) * lists
+    everywhere = budget - len(steps) * place > len(steps) * lists
     steps = [
         with_neighbors(s, min(_NEIGHBORS, len(rows) - 1)) if everywhere or i == start else s
         for i, s in enumerate(steps)
@@ -287,7 +287,7 @@ def write_page(chapters: Sequence[Chapter], path: str | Path, *, title: str) -> 
     """
     arrays = Arrays()
     contents = [
-        one.content | {"steps": [_packed(step, one.explanation, arrays) for step in one.steps]} for one in chapters
+        part.content | {"steps": [_packed(step, part.explanation, arrays) for step in part.steps]} for part in chapters
     ]
     path = Path(path)
     write_file(path, document(title, contents, arrays).encode())
@@ -332,5 +332,5 @@ def _packed(step: SliderStep, explanation: Explained | None, arrays: Arrays) -> 
             {"name": view.name, "points": arrays.add(packed), "beyond": beyond} | name_view(view, explanation)
             for view, (packed, beyond) in zip(step.views.views, planes, strict=True)
         ],
-        "neighbors": [[name, arrays.add(found.astype(kind))] for name, found in step.neighbors.items()],
+        "neighbors": [[name, arrays.add(neighbors.astype(kind))] for name, neighbors in step.neighbors.items()],
     }

@@ -165,5 +165,6 @@ def _explained(X: Any, Z: NDArray) -> NDArray:
     squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X, dtype=np.float64)
     mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
     variance = np.asarray(squares.sum(axis=0), dtype=np.float64).ravel() / n - mean**2
-    held = np.sum(np.asarray(X.T @ basis) ** 2, axis=1) / n
-    return np.where(variance > 1e-12 * (mean**2 + variance), held / np.maximum(variance, np.finfo(float).tiny), 0.0)
+    explained = np.sum(np.asarray(X.T @ basis) ** 2, axis=1) / n
+    is_constant = variance <= 1e-12 * (mean**2 + variance)
+    return np.where(is_constant, 0.0, explained / np.where(is_constant, 1.0, variance))

@@ -32,12 +32,12 @@ class SliderStep:
 
 def path_of(model: BaseEstimator, diversities: Sequence[float] | None) -> list[BaseEstimator]:
     """Return the fitted models of a λ path, the given one among them; only that one where there is no path."""
-    own = getattr(model, "diversity", None)
-    if own is None or not hasattr(model, "diversity_path"):
+    diversity = getattr(model, "diversity", None)
+    if diversity is None or not hasattr(model, "diversity_path"):
         return [model]
     if getattr(model, "solver", "closed") in ("sgd", "drop-module"):  # they need the data for every λ
         return [model]
-    grid = sorted({float(lam) for lam in (GRID if diversities is None else diversities)} - {float(own)})
+    grid = sorted({float(lam) for lam in (GRID if diversities is None else diversities)} - {float(diversity)})
     path = [*model.diversity_path(grid), model]
     return sorted(path, key=lambda m: m.diversity)
 
@@ -76,8 +76,8 @@ def steps_of(
         bars = scorer.bars(views)
         figures = _losses(model) | scorer.figures(views, bars[1])
         maps = [view for view in extra if view.name == MAP]
-        own = [_towards(v, steps, i + len(maps)) for i, v in enumerate(views.views)]
-        shown = [*maps, *own, *(view for view in extra if view.name != MAP)]
+        mirrored = [_towards(v, steps, i + len(maps)) for i, v in enumerate(views.views)]
+        shown = [*maps, *mirrored, *(view for view in extra if view.name != MAP)]
         names = apart([view.name for view in shown])
         views = replace(views, views=[replace(v, name=name) for v, name in zip(shown, names, strict=True)])
         steps.append(SliderStep(getattr(model, "diversity", None), views, figures, _allocation(model), bars))

@@ -129,13 +129,13 @@ def special_plane(modules: NDArray, m: int) -> NDArray:
     """
     centred = np.asarray(modules, dtype=np.float64) - np.mean(modules, axis=1, keepdims=True, dtype=np.float64)
     centred /= np.abs(centred).max() or 1.0
-    own = centred[m]
-    products = [Z.T @ own for Z in centred]
+    module = centred[m]
+    products = [Z.T @ module for Z in centred]
     mean = np.mean([G.T @ G for G in products], axis=0)
     shared = eigh_descending(mean)[1][:, :1]
     rest = np.eye(len(shared)) - shared @ shared.T
     special = eigh_descending(rest @ (products[m].T @ products[m] - _SHARED * mean) @ rest)[1][:, :1]
-    return own @ (np.hstack([shared, special]) if len(shared) > 1 else np.hstack([shared, 0 * shared]))
+    return module @ (np.hstack([shared, special]) if len(shared) > 1 else np.hstack([shared, 0 * shared]))
 
 
 def _of_modules(modules: NDArray, most: int) -> Views:
