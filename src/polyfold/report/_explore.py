@@ -22,9 +22,8 @@ from polyfold._files import write_file
 from polyfold._threads import using_threads
 from polyfold._typing import RandomState, Table
 from polyfold._validation import check_count
-from polyfold.report._annotations import describe_axes, name_clusters, name_view
 from polyfold.report._columns import Columns
-from polyfold.report._explanations import Explained
+from polyfold.report._explanations import Explained, describe_axes, name_clusters, name_view
 from polyfold.report._points import Points
 from polyfold.report._scores import Scorer, true_rows
 from polyfold.report._steps import SliderStep, path_of, quantised, slider_grid, steps_of, thinned, with_neighbors
@@ -239,21 +238,11 @@ def chapter(
         points.add_clusters(inner, inner_X)
     if images is not None:
         points.add_images(images, model, shown_X)
-    content, pictures = points.describe(), len(json.dumps(points.sheets))
+    content = points.describe()
     if explanation is not None:
         name_clusters(content["columns"], content["levels"], explanation)
-    budget = max_bytes - pictures - len(json.dumps(content)) // 3
-    shown = _VIEWS + len(points.views)
-    place, lists = 4 * len(rows) * shown, 8 * len(rows) * shown * _NEIGHBORS // 3
-    stations = thinned(path_of(inner, slider_grid(inner, diversities)), inner, max(1, int((budget - lists) // place)))
-    scorer = Scorer(true_rows(inner, inner_X), len(rows), points.classes, rng)
-    steps = steps_of(stations, inner_X, points.views, scorer, rng, most=_VIEWS)
-    start = next(i for i, m in enumerate(stations) if m is inner)
-    everywhere = budget - len(steps) * place > len(steps) * lists
-    steps = [
-        with_neighbors(s, min(_NEIGHBORS, len(rows) - 1)) if everywhere or i == start else s
-        for i, s in enumerate(steps)
-    ]
+    budget = max_bytes - len(json.dumps(points.sheets)) - len(json.dumps(content)) // 3
+    steps, start = _slider(inner, inner_X, points, slider_grid(inner, diversities), budget, rng)
     described = describe_axes(explanation)
     for method, other in (compared or {}).items():
         described += describe_axes(other, method)
@@ -270,6 +259,28 @@ def chapter(
         "parameters": _parameters(model[-1] if isinstance(model, Pipeline) else model),
     }
     return Chapter(content | points.sheets, steps, explanation)
+
+
+def _slider(
+    model: Model,
+    X: Table,
+    points: Points,
+    diversities: Sequence[float] | None,
+    budget: int,
+    rng: np.random.RandomState,
+) -> tuple[list[SliderStep], int]:
+    """Return the steps of the slider that fit into `budget` bytes, and the number of the step of the model itself."""
+    n, n_views = len(points.rows), _VIEWS + len(points.views)
+    view_bytes, neighbor_bytes = 4 * n * n_views, 8 * n * n_views * _NEIGHBORS // 3
+    most = max(1, (budget - neighbor_bytes) // view_bytes)
+    path = thinned(path_of(model, diversities), model, most)
+    scorer = Scorer(true_rows(model, X), n, points.classes, rng)
+    steps = steps_of(path, X, points.views, scorer, rng, most=_VIEWS)
+    start = next(i for i, other in enumerate(path) if other is model)
+    has_room = budget > len(steps) * (view_bytes + neighbor_bytes)
+    for i in range(len(steps)) if has_room else [start]:
+        steps[i] = with_neighbors(steps[i], min(_NEIGHBORS, n - 1))
+    return steps, start
 
 
 def write_page(chapters: Sequence[Chapter], path: str | Path, *, title: str) -> Path:
