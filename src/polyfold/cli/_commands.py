@@ -26,10 +26,10 @@ from polyfold.cli._formats import (
     check_output,
     check_path,
     draw,
+    image_shape,
     is_report,
     last_step,
     n_modules,
-    parse_size,
     summary,
     write_arrays,
     writer,
@@ -174,19 +174,8 @@ def cluster_file(
     n_clusters = options.parameters.get("n_clusters")
     if isinstance(n_clusters, int) and n_clusters > opened.n_rows:
         raise ValueError(f"-n/--clusters must be at most {opened.n_rows}, the number of rows, got {n_clusters}.")
-    if saved is None:
-        options = replace(options, model="KernelClustering") if "kernel" in options.parameters else options
-        fitted = fit_model(data, options, terminal)
-        clusterer = last_step(fitted)
-        labels = np.stack([clusterer.labels_, *(clusterer.levels_ if levels else [])], axis=1)
-    else:
-        fitted = _load_clusterer(saved, levels)
-        clusterer = last_step(fitted)
-        rows = open_for_model(data, selection, fitted)
-        with terminal.working("cluster"):
-            blocks = track(model_blocks(rows, fitted, block_rows(rows)), "blocks of rows")
-            labels = np.concatenate([_predicted(fitted, levels, block) for block in blocks])
-    scores = clusterer.level_scores_ if levels else {}
+    fitted, labels = _clustered(data, options, saved, levels, terminal)
+    scores = last_step(fitted).level_scores_ if levels else {}
     columns: dict[str, Any] = dict(
         zip(["cluster", *(f"clusters_{number}" for number in scores)], labels.T, strict=True)
     )
@@ -207,6 +196,22 @@ def cluster_file(
         sizes_of_clusters = zip(numbers, first, sizes, strict=True)
         figures |= {f"cluster {n} ({size} rows)": columns["cluster_name"][row] for n, row, size in sizes_of_clusters}
     return figures
+
+
+def _clustered(
+    data: str, options: FitOptions, saved: str | None, levels: bool, terminal: Terminal
+) -> tuple[Any, np.ndarray]:
+    """Return a clusterer and the clusters of rows (n, 1), or those and the clusters of all levels (n, 1 + levels)."""
+    if saved is None:
+        options = replace(options, model="KernelClustering") if "kernel" in options.parameters else options
+        fitted = fit_model(data, options, terminal)
+        clusterer = last_step(fitted)
+        return fitted, np.stack([clusterer.labels_, *(clusterer.levels_ if levels else [])], axis=1)
+    fitted = _load_clusterer(saved, levels)
+    rows = open_for_model(data, options.selection, fitted)
+    with terminal.working("cluster"):
+        blocks = track(model_blocks(rows, fitted, block_rows(rows)), "blocks of rows")
+        return fitted, np.concatenate([_predicted(fitted, levels, block) for block in blocks])
 
 
 def _ids(path: Path, data: ArrayData | TableData, selection: Selection, names: bool) -> dict[str, Any]:
@@ -234,7 +239,6 @@ def _load_clusterer(model: str, levels: bool) -> Any:
 
 
 def _predicted(fitted: Any, levels: bool, rows: Any) -> np.ndarray:
-    """Return the clusters of rows (n, 1), or those and the clusters of all levels (n, 1 + levels)."""
     if not levels:
         return np.asarray(fitted.predict(rows))[:, None]
     clusterer = last_step(fitted)
@@ -330,7 +334,7 @@ def explain_file(
     rows = all_rows(opened, fitted)
     words = _model_texts(fitted, rows) if texts is None else read_column("--texts", texts, opened)
     with terminal.working("explain"):
-        shape = _image_shape(opened, rows, selection)
+        shape = image_shape(opened.image_shape, selection.size, rows.shape[1])
         grey = shape if shape is not None and len(shape) == 2 else None
         explanation = polyfold.explain(fitted, rows, texts=words, images=grey, random_state=seed)
     if path.suffix.lower() == ".csv":
@@ -361,7 +365,7 @@ def report_file(
         target = str(selection.target)
         y = pd.Series(y, name=target if target in opened.all_names else Path(target).stem)
     words = _model_texts(fitted, rows) if texts is None else read_column("--texts", texts, opened)
-    shape, images = _image_shape(opened, rows, selection), None
+    shape, images = image_shape(opened.image_shape, selection.size, rows.shape[1]), None
     if shape is not None:
         images = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows).reshape(-1, *shape)
     if isinstance(opened, TableData):
@@ -374,14 +378,6 @@ def report_file(
         shown = {"y": y, "columns": columns, "images": images, "texts": words, "explanation": explanation}
         polyfold.report.explore(fitted, rows, **shown, path=path, title=title or Path(data).stem, max_points=points)
     return {"output": output, "bytes": path.stat().st_size}
-
-
-def _image_shape(data: ArrayData | TableData, rows: Any, selection: Selection) -> tuple[int, ...] | None:
-    """Return height and width, and channels, if rows are images: those of a folder, or of --size."""
-    shape = data.image_shape or (parse_size(selection.size)[::-1] if selection.size else None)
-    if shape is not None and np.prod(shape) != rows.shape[1]:
-        raise ValueError(f"--size must fit the {rows.shape[1]} values of a row, got {selection.size}.")
-    return shape
 
 
 def run_demo(output: str, terminal: Terminal) -> dict[str, Any]:
