@@ -9,6 +9,7 @@ from polyfold.report._points import labels_of_levels as labels_of_levels
 from polyfold.report._scatter import RepresentationDisplay, ViewsDisplay
 from polyfold.report._scores import score_representation as score_representation
 from polyfold.report._strips import RetrievalDisplay
+from polyfold.report._views import repeats as repeats
 
 # The other names are for the package itself.
 __all__ = [
