@@ -346,7 +346,7 @@ def _of_table(frame: pd.DataFrame, choice: str, plan: Plan) -> ColumnTransformer
     parts = [part for part in kinds if part[2]]
     # A date has four columns of variance 1, which together count as one.
     weights = None if choice == "impute" else {"dates": len(PARTS_OF_DATES) ** -0.5}
-    # With pandas as output the model knows the names of the columns, and messages can use them.
+    # With pandas as output the model stores the names of the columns, which messages can use.
     steps = ColumnTransformer(parts, transformer_weights=weights, verbose_feature_names_out=False)
     steps.set_output(transform="pandas")
     if plan.text_name is not None:  # later, because set_output does not accept the sparse output of tf-idf

@@ -131,20 +131,22 @@ def search_file(
     if not hasattr(fitted, "transform"):
         raise ValueError(f"the model must have transform, got {type(estimator).__name__}.")
     rows = all_rows(opened, fitted)
-    asked = None if queries is None else all_rows(open_for_model(queries, selection, fitted), fitted)
+    query_rows = None if queries is None else all_rows(open_for_model(queries, selection, fitted), fitted)
     with terminal.working("search"):
         if count := n_modules(estimator):
             if modules is None and expand is None:  # all modules in one exact scan
                 modules, expand = count, -(-neighbors // count)
             index: Any = polyfold.ModularNeighbors(FrozenEstimator(estimator), n_neighbors=neighbors)
             index.fit(_before_last(fitted, rows))
-            asked = None if asked is None else _before_last(fitted, asked)
-            distances, indices = index.kneighbors(asked, modules=modules, expand=expand)
+            query_rows = None if query_rows is None else _before_last(fitted, query_rows)
+            distances, indices = index.kneighbors(query_rows, modules=modules, expand=expand)
         elif modules is not None or expand is not None:
             raise ValueError(f"--modules and --expand need a model with modules, got {type(estimator).__name__}.")
         else:
             index = NearestNeighbors(n_neighbors=neighbors).fit(np.asarray(fitted.transform(rows)))
-            distances, indices = index.kneighbors(None if asked is None else np.asarray(fitted.transform(asked)))
+            distances, indices = index.kneighbors(
+                None if query_rows is None else np.asarray(fitted.transform(query_rows))
+            )
     if path.suffix.lower() == ".npz":
         write_arrays(path, indices=indices, distances=distances)
     else:
@@ -311,7 +313,7 @@ def evaluate_file(model: str, data: str, selection: Selection, seed: int | None,
             if codes is not None:
                 figures |= {"accuracy": clustering_accuracy(codes, predicted), "nmi": nmi(codes, predicted)}
         if hasattr(fitted, "transform"):
-            # Targets that hardly repeat are not classes.
+            # Targets are not classes if most of them occur once.
             classes = codes if codes is not None and 0 < codes.max() < len(codes) / 2 else None
             figures |= score_representation(fitted, rows, classes, random_state=seed)
     return figures

@@ -27,7 +27,7 @@ class Columns:
     labels: list[tuple[str, str, str]]  # feature, level, kind
     effects: Effects
     ends: tuple[str, str] = ("high", "low")
-    has_opposites: bool = False  # whether a column that mirrors another one, such as left and right, tells more
+    has_opposites: bool = False  # whether a column that mirrors another one, such as left and right, adds information
 
     def phrase(self, c: int, j: int) -> str:
         """Return a phrase such as "income high" or "plan gold", empty if column `j` does not describe group `c`."""
@@ -53,7 +53,7 @@ class Columns:
         return phrases
 
     def complementary(self, c: int, mask: NDArray) -> list[int]:
-        """Return columns by what each adds to the earlier ones in telling group `c`, a mask (n,), from the other rows.
+        """Return columns by what each adds to the earlier ones in distinguishing group `c`, a mask (n,), from the rest.
 
         The first has the largest effect. The next ones maximise the standardised difference that remains after a linear
         regression on the earlier ones within both groups, as in stepwise discriminant analysis. Columns that add

@@ -1,4 +1,4 @@
-"""Short names from effects: "income high, visits low", or "card, arrived, waiting"; no two groups share one."""
+"""Short names from effects: "income high, visits low", or "card, arrived, waiting"; no two groups have the same."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 # Cohen's small effect: features with a smaller one, by the end of the interval nearer to zero, give no name.
 SMALL = 0.2
-# Phrases of a name, and how many more may be added to tell two groups apart.
+# Phrases of a name, and how many more may be added to distinguish two groups.
 FEATURES, WORDS, MOST = 2, 3, 6
-# Features with a larger correlation tell the same.
+# Features with a larger correlation are redundant.
 SAME = 0.95
 # Regions of images: the thirds of their rows and columns that they cover.
 REGIONS = {

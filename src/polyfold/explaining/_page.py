@@ -65,14 +65,14 @@ def _clusters(explanation: "Explanation") -> str:
         entries = explanation.rows_of("clusters", key)
         size = int(table["size"][entries[0]])
         words = entries[table["kind"][entries] == "word"]
-        entries = words if len(words) else entries[_tells(table)[entries]]
+        entries = words if len(words) else entries[_is_certain(table)[entries]]
         entries = entries[np.argsort(table["rank"][entries], kind="stable")][:SHOWN]
         heading = f"<h3>{html.escape(explanation.names[key])} <small>{html.escape(key)}, {size:,} rows</small></h3>"
         parts += [heading, _effects(table, entries), _examples(explanation, key)]
     return "\n".join(parts)
 
 
-def _tells(table: dict[str, NDArray]) -> NDArray:
+def _is_certain(table: dict[str, NDArray]) -> NDArray:
     """Return which differences are certain; of categories, only levels that are more frequent inside."""
     certain = np.sign(table["low"]) == np.sign(table["high"])
     return certain & ((table["kind"] != "category") | (table["effect"] > 0))

@@ -86,7 +86,7 @@ class Chapter:
     content : dict
         What JSON can hold.
     steps : list
-        The stations of the slider.
+        The steps of the slider.
     explanation : Explanation, default=None
         Names of the views.
     """
@@ -306,7 +306,7 @@ def write_page(chapters: Sequence[Chapter], path: str | Path, *, title: str) -> 
 
 
 def _sentence(model: Model, X: Table, points: Points, views: Views) -> str:
-    """Return what was done, in one sentence."""
+    """Describe the model and the data in one sentence."""
     name = "given coordinates" if isinstance(model, np.ndarray) else type(model).__name__
     rows = (
         f"{points.total:,} rows with {np.shape(X)[1]:,} columns" if len(np.shape(X)) == 2 else f"{points.total:,} rows"

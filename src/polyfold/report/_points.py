@@ -91,15 +91,15 @@ class Points:
 
     def add_images(self, images: ArrayLike, model: Model, X: Table) -> None:
         """Add thumbnails, and what the model reconstructs of them if it can."""
-        pictures = np.asarray(images)
-        self.sheets["images"] = sheet(as_images(pictures, self.total)[self.rows])
-        pictures = pictures[self.rows]
-        if not hasattr(model, "inverse_transform") or hasattr(X, "toarray") or pictures[0].size != np.shape(X)[1]:
+        images = np.asarray(images)
+        self.sheets["images"] = sheet(as_images(images, self.total)[self.rows])
+        images = images[self.rows]
+        if not hasattr(model, "inverse_transform") or hasattr(X, "toarray") or images[0].size != np.shape(X)[1]:
             return
         rebuilt = np.asarray(model.inverse_transform(model.transform(X)))
         error = np.sqrt(np.mean((rebuilt - np.asarray(X)) ** 2, axis=1))
         self.columns.append(("reconstruction error", error))
-        self.sheets["rebuilt"] = sheet(as_images(rebuilt.reshape(pictures.shape), len(self.rows), like=pictures))
+        self.sheets["rebuilt"] = sheet(as_images(rebuilt.reshape(images.shape), len(self.rows), like=images))
 
     def _set_labels(self, name: Hashable, y: ArrayLike) -> None:
         labels = as_column(y)

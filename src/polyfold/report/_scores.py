@@ -12,7 +12,7 @@ from polyfold.neighbors import choose_engine, make_search
 from polyfold.report._views import Model, Views, unwrap, views_of
 
 PRECISION, ACCURACY, SINGLE, CORRELATION = "precision at 10", "vote accuracy", "single modules", "module correlation"
-# Points asked for their neighbours, and compared by distance correlation: figures are good to about one per cent.
+# Points whose neighbours are searched, and points compared by distance correlation: errors are about one per cent.
 _QUERIES, _COMPARED = 1000, 300
 
 

@@ -1,4 +1,4 @@
-"""The stations of the diversity slider: views of the same points for every λ, mirrored to resemble one another."""
+"""The steps of the diversity slider: views of the same points for every λ, mirrored to resemble one another."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from polyfold.report._scores import Scorer, nearest, true_rows
 from polyfold.report._views import MAP, View, Views, clusterer_views, views_of
 
 GRID = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
-# Points further out than this many times the place of all but one per cent are drawn at the edge.
+# Points further out than this many times the 99th percentile are drawn at the edge.
 _FAR = 3.0
 _LEVELS = 4095  # twelve bits for a coordinate
 
@@ -31,7 +31,7 @@ class SliderStep:
 
 
 def path_of(model: BaseEstimator, diversities: Sequence[float] | None) -> list[BaseEstimator]:
-    """Return the fitted models of a λ path, the given one among them; only that one where there is no path."""
+    """Return the fitted models of a λ path, the given one among them; only that one if there is no path."""
     diversity = getattr(model, "diversity", None)
     if diversity is None or not hasattr(model, "diversity_path"):
         return [model]
@@ -43,12 +43,12 @@ def path_of(model: BaseEstimator, diversities: Sequence[float] | None) -> list[B
 
 
 def slider_grid(model: BaseEstimator, diversities: Sequence[float] | None) -> Sequence[float] | None:
-    """Return the stations asked for; unasked, an iterative solver is not run again for each of them."""
+    """Return the given values of λ; by default, an iterative solver is not run again for other values."""
     return () if diversities is None and getattr(model, "solver", "closed") != "closed" else diversities
 
 
 def thinned(path: list[BaseEstimator], model: BaseEstimator, most: int) -> list[BaseEstimator]:
-    """Leave out stations evenly until `most` are left; the given model stays."""
+    """Return at most `most` models of a path, evenly spaced; the given model stays."""
     if len(path) <= max(1, most):
         return path
     others = [m for m in path if m is not model]
@@ -65,7 +65,7 @@ def steps_of(
     *,
     most: int,
 ) -> list[SliderStep]:
-    """Return the stations of a path, each mirrored towards the one before; an extra view named "map" comes first."""
+    """Return the steps of a path, each mirrored towards the one before; an extra view named "map" comes first."""
     steps: list[SliderStep] = []
     for model in path:
         if hasattr(model, "labels_"):

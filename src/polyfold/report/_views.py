@@ -1,4 +1,4 @@
-"""What a fitted model shows: its modules, the layers of a network, or pairs of coordinates, of the same points."""
+"""Views of the same points by a fitted model: its modules, the layers of a network, or pairs of coordinates."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from polyfold._typing import Matrix, Table
 _PROBES = 16
 # How much of what the average module holds is left out of the second direction of one.
 _SHARED = 0.95
-# The view that comes first, and how many rows t-SNE places on it; the others go next to their nearest.
+# The view that comes first, and how many rows t-SNE arranges on it; others are drawn next to their nearest.
 MAP, _PLACED = "map", 2000
 
 
@@ -63,13 +63,13 @@ def unwrap(model: Model, X: Table) -> tuple[Model, Table]:
 
 
 def views_of(model: Model, X: Table, *, most: int = 6) -> Views:
-    """Ask a fitted model, or an array of coordinates, for at most `most` views of the rows of `X`."""
+    """Return at most `most` views of the rows of `X` by a fitted model, or of an array of coordinates."""
     if isinstance(model, np.ndarray):
         return _of_coordinates(_as_rows(model, _num_samples(X)), most)
     if not hasattr(model, "transform") and not hasattr(model, "embedding_"):
         raise TypeError(
             f"model must be a fitted representation with transform, transform_modules or embedding_, got {model!r}; "
-            "pass the coordinates themselves as an array where there is none."
+            "or pass the coordinates as an array."
         )
     check_is_fitted(model)
     if getattr(model, "n_modules", 0) != 1 and hasattr(model, "transform_modules"):
@@ -113,7 +113,7 @@ def map_plane(rows: NDArray, rng: np.random.RandomState) -> NDArray:
 
 
 def plane_of(rows: NDArray) -> NDArray:
-    """Return the two widest directions of the rows, shape (n, 2); the second is zero where there is only one."""
+    """Return the two widest directions of the rows, shape (n, 2); the second is zero if there is only one."""
     centred = np.asarray(rows, dtype=np.float64) - np.mean(rows, axis=0, dtype=np.float64)
     scale = np.abs(centred).max(initial=0.0) or 1.0  # squares of huge or tiny coordinates stay numbers
     _, axes = eigh_descending((centred / scale).T @ (centred / scale))
@@ -125,7 +125,7 @@ def special_plane(modules: NDArray, m: int) -> NDArray:
 
     What every module holds looks the same in all of them, what only one holds is seen in no other. With kernels
     K_m = Z_m Z_m' and their mean K, the first direction maximises w' Z_m' K Z_m w, the second, orthogonal to it,
-    w' Z_m' (K_m - 0.95 K) Z_m w. Where all modules are alike these are the two widest.
+    w' Z_m' (K_m - 0.95 K) Z_m w. If all modules are alike, these are the two widest.
     """
     centred = np.asarray(modules, dtype=np.float64) - np.mean(modules, axis=1, keepdims=True, dtype=np.float64)
     centred /= np.abs(centred).max() or 1.0
