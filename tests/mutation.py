@@ -4,8 +4,9 @@ A mutant is a copy of the package with one change, such as `<` for `<=` or 4 for
 a test fails or the tests take ten times as long. First the tests of the package's own folder run, then those of the
 estimators that use it. Mutants are sampled by their place in the source, so a place with many variants counts once.
 Annotations, decorators and messages are left out. Survivors are written to ``benchmarks/results/mutants.json``; the
-field `judgement` is written by hand and kept. ``--again`` runs only the survivors of the last run, which must be of the
-same source.
+field `judgement` is written by hand and kept: a mutant that no test can distinguish is "equivalent", with the reason.
+``--own`` runs the tests of the package's own folder only. ``--again`` runs only the survivors of the last run, which
+must be of the same source.
 
 Needs ``pip install cosmic-ray``.
 """
@@ -118,6 +119,9 @@ def run_tests(folder, words, seconds, cache):
     begin, child = time.monotonic(), os.fork()
     if child == 0:
         os.setsid()
+        import numba
+
+        numba.config.CACHE_DIR = str(cache)  # numba has read its environment already
         os.environ.update(NUMBA_CACHE_DIR=str(cache), PYTHONPATH=str(folder / "src"))
         os.chdir(folder)
         sys.path[:0] = [str(folder / "src"), str(folder)]
@@ -142,18 +146,19 @@ def run_tests(folder, words, seconds, cache):
 
 def survives(folder, file, text, tests, limits):
     """Whether all tests pass with the changed file."""
-    original = (folder / file).read_text()
-    (folder / file).write_text(text)
+    path, longer = folder / file, 60 if "njit" in text else 0
+    original, times = path.read_text(), path.stat()
+    path.write_text(text)
     try:
-        # numba does not see changes of functions that a compiled function calls.
-        with tempfile.TemporaryDirectory() as empty:
-            cache = empty if "njit" in text else folder / "numba"
-            longer = 60 if "njit" in text else 0
+        # numba compiles a changed file again; no compiled function calls one of another file.
+        with tempfile.TemporaryDirectory() as place:
+            cache = shutil.copytree(folder / "numba", Path(place) / "numba")
             return all(
                 run_tests(folder, words, limit + longer, cache)[0] for words, limit in zip(tests, limits, strict=True)
             )
     finally:
-        (folder / file).write_text(original)
+        path.write_text(original)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def copy_of_the_project(folder):
@@ -208,6 +213,7 @@ def main():
     parser.add_argument("packages", nargs="+", choices=TESTS)
     parser.add_argument("--mutants", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--own", action="store_true", help="run only the tests of the package's own folder")
     parser.add_argument("--again", action="store_true", help="run the survivors of the last run again")
     options = parser.parse_args()
     for package in options.packages:
@@ -217,18 +223,14 @@ def main():
             mutants = [(Path(s["file"]), s["operator"], s["occurrence"]) for s in last["survivors"]]
         else:
             mutants = list(sample(package, options.mutants, options.seed))
-        # Survivors have passed the tests of the estimators before; new tests are in the folder of the package.
-        survivors, number = run(package, mutants, TESTS[package][: 1 if options.again else None])
+        survivors, number = run(package, mutants, TESTS[package][: 1 if options.own else None])
         judged = {json.dumps(s["change"][1:]): s.get("judgement", "") for s in last["survivors"]}
         for survivor in survivors:
             survivor["judgement"] = judged.get(json.dumps(survivor["change"][1:]), "")
         if options.again:
             last["survivors"] = survivors
         else:
-            commit = subprocess.run(
-                ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-            )
-            last = {"commit": commit.stdout.strip(), "seed": options.seed, "mutants": number, "survivors": survivors}
+            last = {"commit": _commit(), "seed": options.seed, "mutants": number, "survivors": survivors}
             last["survived at first"] = len(survivors)
         known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         RESULTS.write_text(json.dumps({**known, package: last}, indent=1) + "\n")

@@ -39,7 +39,7 @@ SIZES = {
     "clustering/_levels.py": {"LEVELS"},  # how many are listed; the tree can be cut anywhere
     "clustering/_tree.py": {"ROWS_PER_SMALL_CLUSTER", "STEPS"},
     "clustering/_spectral_readout.py": {"OVERSAMPLING", "TOLERANCE", "MAX_STEPS"},
-    "ensembles/_dask_search.py": {"BRANCHES", "QUERY_BYTES", "CANDIDATE_BYTES"},
+    "ensembles/_dask_search.py": {"QUERY_BYTES", "CANDIDATE_BYTES"},
     "ensembles/_recall_tuning.py": {"_TIE"},
     "ensembles/_rerank.py": {"_BLOCK"},
     "ensembles/_student.py": {"BLOCK"},
@@ -48,7 +48,6 @@ SIZES = {
         "_ROTATION_ROWS",
         "_TOL",
         "_ROUNDING",
-        "_DECAYED",
     },
     "nonredundant/_smoother.py": {
         "TRACE_TOL",
@@ -64,7 +63,7 @@ SIZES = {
     "estimators/_bootstrap_rows.py": {"HEAVY", "ADVICE_ROWS"},
     "estimators/_selected.py": {"_QUERIES", "_MEDIAN_ROWS"},
     "estimators/_linear_autoencoder.py": {"BATCH"},
-    "estimators/_kernel_selection.py": {"_RANK", "_SHARE", "_QUERIES"},  # the last two: effort of `landmark_error_`
+    "estimators/_kernel_selection.py": {"_RANK"},
     "estimators/_nonredundant.py": {"_BLOCK"},
     "neighbors/_engines.py": {"_FAR"},  # overflow of single precision
     "neighbors/_search.py": {

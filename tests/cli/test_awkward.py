@@ -1,7 +1,10 @@
 """Tables that a hostile tester wrote: nothing is lost, and nothing is read as something else, without a word."""
 
+import zipfile
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 pd = pytest.importorskip("pandas")
 
@@ -85,3 +88,47 @@ def test_numbers_that_parquet_stores_as_text_are_numbers(call, tmp_path):
     assert kinds["c"] == ("number", f"'{X[0, 0]}%' is {X[0, 0]}")
     assert kinds["d"] == ("identifier", f"'{X[0, 1]}?' is not a number")
     call("cluster t.parquet -n 2 -o groups.csv")
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr"])
+def test_sparse_files_are_not_transposed(call, tmp_path, form):
+    matrix = sp.random(20, 20, 0.4, random_state=0)
+    sp.save_npz(tmp_path / "s.npz", matrix.asformat(form))
+    np.save(tmp_path / "d.npy", matrix.toarray())
+    call("fit d.npy -o m.polyfold --set n_modules=2 --set n_components=2")
+    call("transform m.polyfold d.npy -o dense.npy")
+    if form in ("csr", "csc"):
+        call("transform m.polyfold s.npz -o sparse.npy")
+        np.testing.assert_allclose(np.load(tmp_path / "sparse.npy"), np.load(tmp_path / "dense.npy"), atol=1e-8)
+    else:
+        assert "s.npz" in call("transform m.polyfold s.npz -o sparse.npy", code=2)
+
+
+@pytest.mark.parametrize("columns", [2**24 + 1, 10**12])
+def test_a_small_file_with_more_columns_than_memory_is_refused(call, tmp_path, columns):
+    matrix = sp.random(20, 4, 0.5, format="csr", random_state=0)
+    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
+    np.savez(tmp_path / "s.npz", **parts, shape=np.array([20, columns]))
+    assert f"must have at most 16777216 columns, got {columns}" in call("fit s.npz -o m.polyfold", code=2)
+
+
+def test_a_column_number_beyond_the_sparse_matrix_is_refused_with_the_file(call, tmp_path):
+    matrix = sp.random(20, 4, 0.5, format="csr", random_state=0)
+    parts = {"data": matrix.data, "indices": matrix.indices + 100, "indptr": matrix.indptr}
+    np.savez(tmp_path / "s.npz", **parts, shape=np.array([20, 4]))
+    assert "s.npz cannot be read as a CSR or CSC matrix" in call("fit s.npz -o m.polyfold", code=2)
+
+
+def test_members_of_an_archive_that_are_not_arrays_do_not_matter(call, tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.random.RandomState(0).standard_normal((30, 4)))
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
+        archive.writestr("../readme.txt", "hello")
+    call("fit a.npz -o m.polyfold --set n_modules=2 --set n_components=2")
+    assert not (tmp_path.parent / "readme.txt").exists()
+
+
+@pytest.mark.parametrize("header", ["(" * 5000, "{'descr': '<f8', 'fortran_order': False, 'shape': (-5, 4), }"])
+def test_damaged_arrays_are_refused_with_the_file(call, tmp_path, header):
+    text = header.encode() + b"\n"
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(160))
+    assert "a.npy cannot be read as a file of numpy.save" in call("fit a.npy -o m.polyfold", code=2)

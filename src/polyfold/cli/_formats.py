@@ -5,7 +5,6 @@ A result is never written over an input, never in place of a folder of someone e
 
 import os
 import re
-import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,7 +32,7 @@ NEEDED = {
     **dict.fromkeys(PLOTS, ("matplotlib.figure", "plot")),
 }
 WRITER = {"written by": "polyfold"}
-# Arrays of an .npz file that are a CSR matrix, as scipy.sparse.save_npz writes it.
+# Arrays of an .npz file that are a CSR or CSC matrix, as scipy.sparse.save_npz writes it.
 CSR = {"data", "indices", "indptr", "shape"}
 
 
@@ -41,8 +40,11 @@ def load_arrays(path: Path, **options: Any) -> Any:
     """Return the array of an .npy file, or the arrays of an .npz file by name."""
     try:
         loaded = np.load(path, allow_pickle=False, **options)
-        return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        # Members of the archive that are not arrays are bytes.
+        return {name: array for name in loaded.files if isinstance(array := loaded[name], np.ndarray)}
+    except Exception as error:  # a damaged file raises many types
         reason = "it holds Python objects" if "pickle" in str(error) else error
         raise ValueError(f"{path} cannot be read as a file of numpy.save or numpy.savez: {reason}.") from error
 
@@ -53,9 +55,7 @@ def read_npz(path: Path, array: str | None) -> tuple[Any, dict[str, np.ndarray]]
     if not isinstance(arrays, dict):
         raise ValueError(f"{path} cannot be read as a file of numpy.savez: it holds a single array.")
     if set(arrays) >= CSR and array is None:
-        parts = (arrays.pop("data"), arrays.pop("indices"), arrays.pop("indptr"))
-        values: Any = sp.csr_matrix(parts, shape=tuple(int(length) for length in arrays.pop("shape")))
-        values.check_format(full_check=True)
+        values: Any = _sparse(path, arrays)
     else:
         matrices = [name for name, value in arrays.items() if value.ndim == 2]
         usual = [name for name in ("X", "data", "arr_0") if name in matrices]
@@ -64,6 +64,19 @@ def read_npz(path: Path, array: str | None) -> tuple[Any, dict[str, np.ndarray]]
             raise ValueError(f"{path}: select the array with the rows by --array; it has {', '.join(sorted(arrays))}.")
         values = arrays.pop(name)
     return values, {name: value for name, value in arrays.items() if value.shape == values.shape[:1]}
+
+
+def _sparse(path: Path, arrays: dict[str, np.ndarray]) -> sp.csr_matrix:
+    """Return the matrix of scipy.sparse.save_npz; its arrays are taken out of `arrays`."""
+    parts, shape = tuple(arrays.pop(name) for name in ("data", "indices", "indptr")), arrays.pop("shape")
+    form = np.asarray(arrays.pop("format", b"csr")).item()
+    try:
+        make = {b"csr": sp.csr_matrix, b"csc": sp.csc_matrix}[form]
+        matrix = make(parts, shape=tuple(int(length) for length in shape))
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError, OverflowError, KeyError) as error:
+        raise ValueError(f"{path} cannot be read as a CSR or CSC matrix of scipy.sparse.save_npz: {error}.") from error
+    return matrix.tocsr()
 
 
 def read_zarr(path: Path) -> Any:

@@ -22,6 +22,8 @@ from polyfold.cli._formats import IMAGES, SUFFIXES, ImageSource, load_arrays, pa
 from polyfold.cli._readers import Csv, Form, Parquet, column_names, parquet_files
 from polyfold.sources import as_source, stack_rows
 
+# Columns of an array; a vector of them must fit in memory, whatever a sparse or empty file declares.
+MOST_COLUMNS = 2**24
 # Bytes of a block of rows in double precision, and bounds of its rows.
 BLOCK_BYTES = 2**26
 MIN_ROWS, MAX_ROWS = 256, 65_536
@@ -68,6 +70,8 @@ class ArrayData:
             raise ValueError(f"{self.path} must hold a matrix with rows and columns, got shape {tuple(shape)}.")
         if dtype.kind not in "fiub":
             raise ValueError(f"{self.path} must hold numbers, got {dtype}.")
+        if shape[1] > MOST_COLUMNS:
+            raise ValueError(f"{self.path} must have at most {MOST_COLUMNS} columns, got {shape[1]}.")
 
     @property
     def n_rows(self) -> int:

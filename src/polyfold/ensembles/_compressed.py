@@ -22,7 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._progress import LongFit, phase, shows_progress
-from polyfold._threads import library_threads
+from polyfold._threads import single_threaded_libraries
 from polyfold._typing import FloatArray, Matrix, RandomState, Table
 from polyfold._validation import check_real, check_rows, draw_seed, keeps_state_on_failure, outside
 from polyfold.ensembles._student import DropoutNetwork
@@ -138,7 +138,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         self._learn_scales(X, answers)
         seen, hidden = self._split(X.shape[0], rng)
         student = self._student(rng, len(seen))
-        with phase("student"), library_threads(1):  # the batches are too small for several threads
+        with phase("student"), single_threaded_libraries():  # the batches are too small for several threads
             self.student_ = student.fit(self._scaled(X[seen]), self._lesson(answers[seen], student))
         self.fidelity_ = self._fidelity(X[hidden], answers[hidden])
         return self

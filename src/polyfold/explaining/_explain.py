@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from polyfold._progress import displays, is_watched, phase, watched
+from polyfold._progress import phase, watched
 from polyfold._threads import using_threads
 from polyfold._typing import RandomState, Rows
 from polyfold._validation import check_count, draw_seed
@@ -87,7 +87,7 @@ def explain(
     n_top = check_count("n_top", n_top)
     max_rows = check_count("max_rows", max_rows, minimum=10)
     rng = np.random.RandomState(draw_seed(random_state))
-    with watched("explain", [] if is_watched() else displays(False)), using_threads(None):
+    with watched("explain"), using_threads(None):
         with phase("rows"):
             sample, rows, n = _sample(X, max_rows, rng)
         if images is not None and np.prod(images) != np.shape(sample)[1]:

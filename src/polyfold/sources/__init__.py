@@ -4,6 +4,7 @@ from polyfold.sources._budget import budget as budget
 from polyfold.sources._budget import memory_budget
 from polyfold.sources._dask import answering as answering
 from polyfold.sources._dask import current_client as current_client
+from polyfold.sources._dask import merge_tree as merge_tree
 from polyfold.sources._methods import by_blocks as by_blocks
 from polyfold.sources._methods import method_rows as method_rows
 from polyfold.sources._methods import write_rows
