@@ -109,9 +109,9 @@ class Terminal:
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
         """Show the phases and loops of the library while something is done."""
-        from polyfold._progress import displays, watched
+        from polyfold._progress import watched
 
-        with watched(what, displays(self.is_shown)):
+        with watched(what, verbose=self.is_shown):
             yield
 
     def result(self, figures: dict[str, Any], *, always: bool = False) -> None:
