@@ -1,8 +1,8 @@
 """Test mutants of the source: ``python -m tests.mutation modular --mutants 60``.
 
 A mutant is a copy of the package with one change, such as `<` for `<=` or 4 for 3, made by cosmic-ray. It is killed if
-a test fails or the tests take ten times as long. First the tests of the package's own folder run, then those of the
-estimators that use it. Mutants are sampled by their place in the source, so a place with many variants counts once.
+a test fails or the tests take ten times as long. First all tests of the package's own folder run, then the fast ones of
+the estimators that use it. Mutants are sampled by their place in the source, so a place with many variants counts once.
 Annotations, decorators and messages are left out. Survivors are written to ``benchmarks/results/mutants.json``; the
 field `judgement` is written by hand and kept: a mutant that no test can distinguish is "equivalent", with the reason.
 ``--own`` runs the tests of the package's own folder only. ``--again`` runs only the survivors of the last run, which
@@ -48,7 +48,7 @@ TESTS = {
     ),
     "nonredundant": ("tests/nonredundant", "tests/estimators/test_nonredundant.py"),
 }
-MARKS = "not slow and not torch and not dask and not browser"
+MARKS = "not torch and not dask and not browser"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PATIENCE = 10
 BITS = ("Bit", "Invert", "LShift", "RShift")
@@ -114,7 +114,7 @@ def mutated(text, name, occurrence):
     return mutate_code(text, get_operator(name)(), occurrence)
 
 
-def run_tests(folder, words, seconds, cache):
+def run_tests(folder, words, marks, seconds, cache):
     """Run tests in a forked process; return whether they passed, and the seconds."""
     begin, child = time.monotonic(), os.fork()
     if child == 0:
@@ -132,7 +132,7 @@ def run_tests(folder, words, seconds, cache):
         os.dup2(sink, 2)
         import pytest
 
-        options = ["-x", "-q", "-m", MARKS, "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line"]
+        options = ["-x", "-q", "-m", marks, "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line"]
         os._exit(int(pytest.main([*options, *words.split()])))
     while time.monotonic() - begin < seconds:
         ended, status = os.waitpid(child, os.WNOHANG)
@@ -154,7 +154,7 @@ def survives(folder, file, text, tests, limits):
         with tempfile.TemporaryDirectory() as place:
             cache = shutil.copytree(folder / "numba", Path(place) / "numba")
             return all(
-                run_tests(folder, words, limit + longer, cache)[0] for words, limit in zip(tests, limits, strict=True)
+                run_tests(folder, *which, limit + longer, cache)[0] for which, limit in zip(tests, limits, strict=True)
             )
     finally:
         path.write_text(original)
@@ -180,9 +180,9 @@ def run(package, mutants, tests):
         folder = Path(name)
         copy_of_the_project(folder)
         limits = []
-        for words in tests:
-            run_tests(folder, words, 3600, folder / "numba")  # compile
-            passed, seconds = run_tests(folder, words, 3600, folder / "numba")
+        for which in tests:
+            run_tests(folder, *which, 3600, folder / "numba")  # compile
+            passed, seconds = run_tests(folder, *which, 3600, folder / "numba")
             assert passed, (folder / "output").read_text()[-3000:]
             limits.append(30 + PATIENCE * seconds)
         print(f"{package}: limits {[round(limit) for limit in limits]} s", flush=True)  # noqa: T201
@@ -223,7 +223,9 @@ def main():
             mutants = [(Path(s["file"]), s["operator"], s["occurrence"]) for s in last["survivors"]]
         else:
             mutants = list(sample(package, options.mutants, options.seed))
-        survivors, number = run(package, mutants, TESTS[package][: 1 if options.own else None])
+        own, others = TESTS[package]
+        tests = [(own, MARKS), (others, f"not slow and {MARKS}")]
+        survivors, number = run(package, mutants, tests[: 1 if options.own else 2])
         judged = {json.dumps(s["change"][1:]): s.get("judgement", "") for s in last["survivors"]}
         for survivor in survivors:
             survivor["judgement"] = judged.get(json.dumps(survivor["change"][1:]), "")
