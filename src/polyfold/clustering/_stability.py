@@ -16,6 +16,7 @@ selected: every layer removes some of the variation within groups. The fraction 
 the first layer.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,7 @@ from polyfold._policy import (
     CENTERS_PER_CLASS,
     CODE_FRACTION,
     FEATURE_FRACTIONS,
+    MAX_REPLICATES,
     REPLICATE_CLUSTERINGS,
     ROWS_PER_CLUSTER,
     SAME_STABILITY,
@@ -157,13 +159,12 @@ def n_coordinates(n_rows: int, n_clusters: int | None) -> int:
 
 
 def code_replicates(
-    codes: NDArray, n_centers: int, n_clusters: int | None, *, seeds: np.random.SeedSequence
-) -> tuple[Replicate, Replicate]:
-    """Build a tree from each half of the (V, n) codes of a layer; the halves must be independent."""
-    middle, rows = len(codes) // 2, np.arange(codes.shape[1])
-    build = lambda half: _replicate(codes[half], rows, n_centers, n_clusters, seeds)  # noqa: E731
-    left, right = threaded(build, [slice(middle), slice(middle, 2 * middle)])
-    return left, right
+    codes: NDArray, n_centers: int, n_clusters: int | None, *, seeds: np.random.SeedSequence, count: int = 2
+) -> list[Replicate]:
+    """Build a tree from each of `count` equal parts of the (V, n) codes of a layer; the parts must be independent."""
+    rows = np.arange(codes.shape[1])
+    parts = np.split(codes[: len(codes) // count * count], count)
+    return list(threaded(lambda part: _replicate(part, rows, n_centers, n_clusters, seeds), parts))
 
 
 def row_replicates(
@@ -211,16 +212,22 @@ def _replicate(
 
 
 def layer_stability(
-    codes: Sequence[NDArray], sizes: Sequence[int], n_clusters: int | None, *, seeds: np.random.SeedSequence
+    codes: Sequence[NDArray],
+    sizes: Sequence[int],
+    n_clusters: int | None,
+    *,
+    n_replicates: int,
+    seeds: np.random.SeedSequence,
 ) -> dict[int, float]:
     """Stability of every layer that has enough centres.
 
     Parameters
     ----------
     codes : list of (V, n)
-        Codes of all layers, replicate after replicate; the two halves must be independent.
+        Codes of all layers, replicate after replicate.
     sizes : list of int
     n_clusters : int or None
+    n_replicates : int
     seeds : SeedSequence
         Of the sample of rows, if there are many, and of the trees.
     """
@@ -229,16 +236,19 @@ def layer_stability(
     layers = [0, *(level for level in range(1, len(sizes)) if sizes[level] >= fewest)]
     scores = {}
     for level in track(layers, "layers"):
-        curve = stability_curve(*code_replicates(codes[level][:, rows], sizes[level], n_clusters, seeds=seeds))
-        scores[level] = mean_stability(curve, n_clusters)
+        parts = code_replicates(codes[level][:, rows], sizes[level], n_clusters, seeds=seeds, count=n_replicates)
+        scores[level] = mean_stability(parts, n_clusters)
     return scores
 
 
-def mean_stability(curve: dict[int, float], n_clusters: int | None) -> float:
-    """Stability at the number of clusters, or the mean over the levels."""
-    if n_clusters is not None:
-        return curve.get(n_clusters, 0.0)
-    return float(np.mean([curve[level] for level in select_levels(curve)])) if curve else 0.0
+def mean_stability(replicates: Sequence[Replicate], n_clusters: int | None) -> float:
+    """Stability at the number of clusters, or the mean over the levels; mean over all pairs of replicates."""
+    scores = []
+    for pair in itertools.combinations(replicates, 2):
+        curve = stability_curve(*pair)
+        levels = select_levels(curve) if n_clusters is None else [n_clusters]
+        scores.append(np.mean([curve.get(level, 0.0) for level in levels]) if levels else 0.0)
+    return float(np.mean(scores))
 
 
 def select_layer(scores: dict[int, float]) -> int:
@@ -269,10 +279,10 @@ def select_feature_fraction(
     options = {"n_clusterings": 2 * REPLICATE_CLUSTERINGS, "seeds": streams, "n_jobs": n_jobs}
     scores = {}
     for fraction in track(sorted(fractions.values()), "fractions of features"):
-        # Clusterings of the first layer are independent of each other, and so are two halves of them.
+        # Clusterings of the first layer are independent of each other, and so are parts of them.
         (codes,) = fit_encoder(X, first, [size], feature_fraction=fraction, **options).codes
-        curve = stability_curve(*code_replicates(codes, size, n_clusters, seeds=seeds))
-        scores[fraction] = mean_stability(curve, n_clusters)
+        parts = code_replicates(codes, size, n_clusters, seeds=seeds, count=MAX_REPLICATES)
+        scores[fraction] = mean_stability(parts, n_clusters)
     # Of equal ones the smallest: its clusterings differ most.
     return max(scores, key=lambda fraction: (scores[fraction], -fraction)), scores
 

@@ -91,7 +91,7 @@ class MultilayerBootstrapNetwork(
         network, as in the paper; use at least 100.
     feature_fraction : float or "auto", default="auto"
         Fraction of the features, and of the clusterings below, that every clustering sees. "auto" selects 0.2, 0.5 or
-        0.8 of the features by stability: the adjusted Rand index between two replicates on a sample of the rows
+        0.8 of the features by stability: the adjusted Rand index between replicates on a sample of the rows
         (`feature_fraction_scores_`). Every clustering then sees half of the clusterings below.
     metric : {"auto", "euclidean", "cosine", "linear", "precomputed"}, default="auto"
         Nearness in the first layer: distance, cosine or inner product on the drawn features. "auto" is the cosine
@@ -329,7 +329,7 @@ class MultilayerBootstrapNetwork(
             n_clusterings = len(self._replicates.codes[-1])
         return fit_encoder(rows, first, sizes, n_clusterings=n_clusterings, checkpoint=stored(None), **options)
 
-    def _fractions(self) -> dict[str, float]:
+    def _fractions(self) -> dict[str, Any]:
         """Fractions of the features and, if that is not half, of the clusterings below that a clustering sees."""
         names = ["feature_fraction"] if is_auto(self.feature_fraction) else ["feature_fraction", "code_fraction"]
         return dict.fromkeys(names, self.feature_fraction_)

@@ -166,7 +166,8 @@ class BootstrapClustering(TreeClusterer):
         if network.metric_ == "precomputed" or n < 2 * ROWS_PER_CLUSTER:
             # Half of a neighbour graph has lost neighbours, and half of a few rows is too few: compare halves of the
             # clusterings.
-            return *code_replicates(codes, sizes[-1], wanted, seeds=seeds), self.leaves_
+            left, right = code_replicates(codes, sizes[-1], wanted, seeds=seeds)
+            return left, right, self.leaves_
         numbers = sample_rows(n, SEARCH_ROWS, child_stream(seeds, "rows"))
         options = network._fractions() | {"metric": network.metric_, "seeds": seeds, "n_jobs": n_threads()}
         return *row_replicates(encoder.first.X[numbers], sizes, wanted, **options), self.leaves_[numbers]
@@ -206,7 +207,8 @@ class BootstrapClustering(TreeClusterer):
             return len(encoder.sizes) - 1
         # Replicates of a sample lack the widest layers.
         lacking = len(encoder.sizes) - len(replicates.sizes)
-        scores = layer_stability(replicates.codes, replicates.sizes, wanted, seeds=seeds)
+        count = replicates.n_replicates
+        scores = layer_stability(replicates.codes, replicates.sizes, wanted, n_replicates=count, seeds=seeds)
         self.layer_scores_ = {lacking + layer: score for layer, score in scores.items()}
         return select_layer(self.layer_scores_)
 
