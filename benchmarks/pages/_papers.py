@@ -111,19 +111,3 @@ def nonredundant_few() -> str:
         f"With 300 labels non-redundant coordinates have an error of {errors[OURS][first]:.1f} against "
         f"{errors[PLAIN][first]:.1f} at {first}; at their best {ours}, where plain ones reach {plain}."
     )
-
-
-def bootstrap_sets() -> str:
-    """Return NMI on the sets of the paper's Table 7, and of k-means there."""
-    tables = experiment("mbn-table7")["tables"]
-    found: dict[str, dict[str, Any]] = {}
-    for entry in tables[0]["entries"]:
-        name, method = entry["labels"]
-        if entry["ours"] is not None:
-            found.setdefault(name, {})[method] = entry
-    rows = []
-    for name, methods in found.items():
-        ours, plain = methods["MBN + k-means"], methods.get("k-means")
-        printed = "–" if ours["paper"] is None else f"{ours['paper']:.1f}"
-        rows.append([name, f"{ours['ours']:.1f}", printed, "–" if plain is None else f"{plain['ours']:.1f}"])
-    return table(["NMI, %", "network", "network, in the paper", "k-means"], rows)
