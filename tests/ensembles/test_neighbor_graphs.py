@@ -98,16 +98,21 @@ def test_a_radius_of_nothing_finds_copies_only(blobs):
     assert [list(f) for f in found] == [[90], *[[]] * 89, [0]]
 
 
+def test_a_radius_of_everything_finds_all_others(blobs):
+    found = new_index().fit(blobs).radius_neighbors(radius=1e3, return_distance=False)
+    assert found.shape == (90,)
+    np.testing.assert_array_equal(found[1], np.delete(np.arange(90), 1))
+
+
 @pytest.mark.parametrize(("radius", "offset"), [(100.0, 0.0), (1.0, 0.0), (1.0, 1e6)])
 def test_rows_within_a_radius_are_those_of_the_definition(rng, radius, offset):
     Z = offset + rng.standard_normal((700, 3, 2))
-    counts, distances, indices = ModuleSearch(Z, "sklearn").within(Z[:5], radius, np.arange(5))
+    distances, indices = ModuleSearch(Z, "sklearn").within(Z[:5], radius, np.arange(5))
     expected = np.sqrt(((Z[:5, None] - Z) ** 2).sum(axis=3).mean(axis=2))
     expected[np.arange(5), np.arange(5)] = np.inf
-    queries, rows = np.nonzero(expected <= radius)
-    np.testing.assert_array_equal(np.repeat(np.arange(5), counts), queries)
-    np.testing.assert_array_equal(indices, rows)
-    np.testing.assert_allclose(distances, expected[queries, rows])
+    for query, found in enumerate(indices):
+        np.testing.assert_array_equal(found, np.flatnonzero(expected[query] <= radius))
+        np.testing.assert_allclose(distances[query], expected[query, found])
 
 
 @pytest.mark.parametrize(

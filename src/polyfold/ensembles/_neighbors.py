@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
@@ -15,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyfold._progress import LongFit, shows_progress
 from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure
 from polyfold.ensembles._dask_search import DaskSearch, SearchResult, warn_of_missing_rows
-from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch, sparse_graph, split_lists
+from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch
+from polyfold.neighbors import neighbor_graph
 from polyfold.sources import (
     Source,
     as_block,
@@ -57,7 +59,7 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
     deadline : float, default=None
         On a cluster: seconds after which a search returns what has arrived. None waits for all rows.
     verbose : int, default=0
-        1 shows a progress bar for the whole fit on a terminal, and a few lines elsewhere.
+        1 shows a progress bar for the whole fit on a terminal, and a line every ten seconds elsewhere.
 
     Attributes
     ----------
@@ -240,9 +242,8 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
         """
         check_choice("mode", mode, ("connectivity", "distance"))
         distances, indices = self.kneighbors(X, n_neighbors, modules=modules, expand=expand)
-        is_found = indices >= 0  # all, unless few rows were searched before the deadline
-        counts = is_found.sum(axis=1)
-        return sparse_graph(counts, distances[is_found], indices[is_found], self.n_samples_fit_, mode)
+        values = distances if mode == "distance" else np.ones_like(distances)
+        return sp.csr_matrix(neighbor_graph(values, indices, self.n_samples_fit_))
 
     def radius_neighbors(
         self, X: Any = None, radius: float | None = None, *, return_distance: bool = True, sort_results: bool = False
@@ -265,18 +266,6 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
             Only if `return_distance`.
         indices : ndarray of shape (n,) of arrays
         """
-        counts, distances, indices = self._within(X, radius)
-        if sort_results:
-            order = np.lexsort((indices, distances, np.repeat(np.arange(len(counts)), counts)))
-            distances, indices = distances[order], indices[order]
-        ends = np.cumsum(counts)
-        return (
-            (split_lists(distances, ends), split_lists(indices, ends))
-            if return_distance
-            else split_lists(indices, ends)
-        )
-
-    def _within(self, X: Any, radius: float | None) -> tuple[NDArray, NDArray, NDArray]:
         check_is_fitted(self)
         radius = check_real("radius", radius, minimum=0, hint="it has the scale of the distances of kneighbors")
         if isinstance(self._search, DaskSearch):
@@ -285,7 +274,13 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
                 "or fit the index to rows in memory."
             )
         queries, exclude = self._queries(X)
-        return self._search.within(queries, radius, exclude)
+        distances, indices = self._search.within(queries, radius, exclude)
+        if sort_results:
+            orders = [np.argsort(each, kind="stable") for each in distances]
+            distances, indices = (
+                [each[order] for each, order in zip(lists, orders, strict=True)] for lists in (distances, indices)
+            )
+        return (_as_objects(distances), _as_objects(indices)) if return_distance else _as_objects(indices)
 
     def _queries(self, X: Any) -> tuple[NDArray, NDArray | None]:
         """Return the modules of the rows, and their row numbers if they are the training rows."""
@@ -373,3 +368,10 @@ def _chunk_modules(representation: Any, source: Source, start: int, chunk: Any) 
     block = as_block(chunk, source.dtype)
     check_block(block, start)
     return _by_point(representation, source.named(block))
+
+
+def _as_objects(arrays: list[NDArray]) -> NDArray:
+    """Return an array (n,) of arrays."""
+    out = np.empty(len(arrays), dtype=object)
+    out[:] = arrays
+    return out

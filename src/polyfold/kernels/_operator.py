@@ -31,7 +31,7 @@ from polyfold._linalg import as_dense, distinct_rows
 from polyfold._typing import Matrix, SparseMatrix
 from polyfold._validation import outside
 from polyfold.exceptions import GraphWarning
-from polyfold.neighbors import Neighborhoods, Search, fewest_neighbors, find_neighbors, is_graph
+from polyfold.neighbors import Neighborhoods, Search, fewest_neighbors, find_neighbors, is_graph, neighbor_graph
 
 if TYPE_CHECKING:
     from polyfold.kernels._base import GraphKernel
@@ -211,15 +211,9 @@ def minimiser(
 
 def interpolation(indices: NDArray, values: NDArray, matches: NDArray, components: NDArray) -> Extension:
     """Extension by weighted means: `values` (n, k) on the training points `indices`."""
-    rows, nothing = sparse_rows(values, indices, len(components)), np.zeros(len(indices))
+    rows, nothing = neighbor_graph(values, indices, len(components)), np.zeros(len(indices))
     first = components[indices[:, 0]]
     return Extension(lambda F: rows @ F, first, matches, nothing, nothing, nothing + 1, nothing)
-
-
-def sparse_rows(values: NDArray, indices: NDArray, n_columns: int) -> SparseMatrix:
-    """Sparse matrix with `values` (n, k) in the columns `indices` of every row; zeros are kept."""
-    n, k = indices.shape
-    return sp.csr_array((values.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n_columns))
 
 
 def neighborhoods(

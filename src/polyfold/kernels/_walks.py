@@ -28,9 +28,8 @@ from polyfold.kernels._operator import (
     largest_eigenvalue,
     match_training,
     neighborhoods,
-    sparse_rows,
 )
-from polyfold.neighbors import Neighborhoods
+from polyfold.neighbors import Neighborhoods, neighbor_graph
 
 WEIGHTS = ("self_tuning", "binary")
 _LOW_DIMENSION = 5
@@ -285,7 +284,7 @@ class WalkExtension:
         scales = walk.affinity.new_scales(distances)
         values = walk.affinity(distances, indices, scales) * self._is_edge(distances, indices)
         degrees = values.sum(axis=1)
-        rows = sparse_rows(values / degrees[:, None], indices, near.n_samples)
+        rows = neighbor_graph(values / degrees[:, None], indices, near.n_samples)
         times = scales**2 / walk.unit if walk.unit else np.ones(len(scales))
         return Extension(
             lambda F: rows @ F,
@@ -307,7 +306,7 @@ class WalkExtension:
 def edge_weights(near: Neighborhoods, affinity: Affinity) -> SparseMatrix:
     """Symmetric weights A of the union graph: an edge that either end has, with the larger of both weights."""
     values = affinity(near.distances, near.indices, affinity.scales)
-    directed = sparse_rows(values, near.indices, near.n_samples)
+    directed = neighbor_graph(values, near.indices, near.n_samples)
     return sp.csr_array(directed.maximum(directed.T))
 
 

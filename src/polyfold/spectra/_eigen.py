@@ -216,9 +216,9 @@ def residuals(operator: Operator, Q: NDArray, G: NDArray) -> NDArray:
     """Norms (k,) of the residuals of the eigenvectors G (N, k) outside Q, relative to cost or eigenvalue."""
     image = operator.apply(G) if operator.cost is None else operator.cost @ G
     values = np.einsum("ij,ij->j", G, image)
-    left = image - G * values
-    left -= Q @ (Q.T @ left)
-    return np.linalg.norm(left, axis=0) / np.maximum(np.abs(values), np.finfo(np.float64).tiny)
+    residual = image - G * values
+    residual -= Q @ (Q.T @ residual)
+    return np.linalg.norm(residual, axis=0) / np.maximum(np.abs(values), np.finfo(np.float64).tiny)
 
 
 def orthogonal_to(Q: NDArray, G: NDArray) -> NDArray:
