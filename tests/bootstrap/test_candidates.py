@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from polyfold.bootstrap import make_first_layer
 from tests.bootstrap.test_searches import make, search_of, some_specs
 
 
@@ -29,3 +30,19 @@ def test_candidates_by_the_cosine_do_not_depend_on_lengths(metric):
         for rows in (X, longer)
     ]
     assert np.array_equal(*lists) == (metric == "cosine")
+
+
+@pytest.mark.parametrize(
+    ("metric", "make_rows", "few", "many"),
+    [
+        ("euclidean", np.asarray, "DenseSearch", "CandidateSearch"),
+        ("linear", np.asarray, "DenseSearch", "DenseSearch"),
+        ("euclidean", sp.csr_array, "SparseSearch", "SparseSearch"),
+    ],
+)
+def test_large_dense_data_are_searched_by_candidates(metric, make_rows, few, many):
+    rows = make_rows(np.random.default_rng(0).random((2000, 4)))
+    options = {"metric": metric, "neighbors": "auto", "seeds": np.random.SeedSequence(0)}
+    # 50 million pairs of rows and centres are compared exactly.
+    found = [type(make_first_layer(rows, n_centers=count, **options)).__name__ for count in (25_000, 25_001)]
+    assert found == [few, many]

@@ -5,15 +5,15 @@ import pytest
 
 import polyfold as pf
 from polyfold.kernels import LaplacianEigenmaps, feature_operator
-from polyfold.nonredundant import Settings, next_coordinate
+from polyfold.nonredundant import Settings, extend, next_coordinate
 from polyfold.nonredundant._sequence import criterion
 from polyfold.spectra import make_solver
 
 
-def first_steps(operator, alphas):
+def first_steps(operator, alphas, **options):
     F, found = np.empty((operator.n_samples, 0)), []
     for alpha in alphas:
-        found.append(next_coordinate(operator, make_solver(operator), F, alpha, Settings()))
+        found.append(next_coordinate(operator, make_solver(operator), F, alpha, Settings(**options)))
         F = np.column_stack([F, found[-1].values])
     return found
 
@@ -51,3 +51,17 @@ def test_the_criterion_takes_rows_unless_distances_are_announced():
     by_rows = criterion(operator, X, 0).unexplained(X[:, :1])
     by_distances = criterion(operator, D, 0, by_distances=True).unexplained(X[:, :1])
     np.testing.assert_allclose(by_rows, by_distances, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("smoother", ["nadaraya_watson", "locally_linear"])
+@pytest.mark.parametrize("dense", [False, True])
+def test_points_next_to_training_points_have_nearly_their_coordinates(dense, smoother):
+    X = np.random.RandomState(0).rand(300, 2) * [3, 1]
+    operator = LaplacianEigenmaps(10).operator_on(X)
+    steps = first_steps(operator, [None, 0.5], dense=dense, smoother=smoother)
+    near = X + 1e-4 * np.random.RandomState(1).standard_normal(X.shape)
+    found, known = extend(operator, steps, near), np.column_stack([step.values for step in steps])
+    for i in range(2):
+        assert np.corrcoef(found[:, i], known[:, i])[0, 1] > 0.99
+        np.testing.assert_allclose(found[:, i].std(), 1, atol=0.05)
+    np.testing.assert_array_equal(extend(operator, steps, X), known)
