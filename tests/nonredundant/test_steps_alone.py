@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import polyfold as pf
+from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import LaplacianEigenmaps, feature_operator
 from polyfold.nonredundant import Settings, extend, next_coordinate
 from polyfold.nonredundant._sequence import criterion
@@ -65,3 +66,9 @@ def test_points_next_to_training_points_have_nearly_their_coordinates(dense, smo
         assert np.corrcoef(found[:, i], known[:, i])[0, 1] > 0.99
         np.testing.assert_allclose(found[:, i].std(), 1, atol=0.05)
     np.testing.assert_array_equal(extend(operator, steps, X), known)
+
+
+def test_a_bandwidth_that_leaves_only_noise_is_warned_of():
+    X = np.random.RandomState(0).rand(120, 3)
+    with pytest.warns(DegenerateDataWarning, match="bandwidth=0.001 is so small that .* for coordinate 2, of 120"):
+        pf.NonRedundantEmbedding(2, kernel="laplacian_eigenmaps", bandwidth=1e-3, random_state=0).fit(X)
