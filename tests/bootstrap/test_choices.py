@@ -1,10 +1,12 @@
-"""Lists of candidates: which training rows are compared with a row."""
+"""Which training rows are compared with a row, which search is used, and which settings are refused."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import polyfold as pf
 from polyfold.bootstrap import make_first_layer
+from polyfold.bootstrap._sampling import check_layer
 from tests.bootstrap.test_searches import make, search_of, some_specs
 
 
@@ -46,3 +48,28 @@ def test_large_dense_data_are_searched_by_candidates(metric, make_rows, few, man
     # 50 million pairs of rows and centres are compared exactly.
     found = [type(make_first_layer(rows, n_centers=count, **options)).__name__ for count in (25_000, 25_001)]
     assert found == [few, many]
+
+
+@pytest.mark.parametrize("layer", [0, -1, 3, np.int64(2), "auto"])
+def test_numbers_and_auto_are_layers(layer):
+    check_layer(layer)
+
+
+@pytest.mark.parametrize("layer", [True, 1.5, "first", None])
+def test_other_values_are_not_layers(layer):
+    with pytest.raises(ValueError, match="layer must be an integer or 'auto'"):
+        check_layer(layer)
+
+
+@pytest.mark.parametrize("decay", [0, -0.5, 1.5])
+def test_layers_must_shrink_by_a_factor_between_zero_and_one(decay):
+    with pytest.raises(ValueError, match="decay must be"):
+        pf.MultilayerBootstrapNetwork(2, n_classes=2, decay=decay).fit(np.eye(9))
+
+
+def test_there_are_at_most_as_many_classes_as_rows():
+    rows = np.random.default_rng(0).random((9, 3))
+    with pytest.raises(ValueError, match="n_classes must be <= n_samples=9, got 10"):
+        pf.MultilayerBootstrapNetwork(2, n_classes=10).fit(rows)
+    network = pf.MultilayerBootstrapNetwork(2, n_classes=2, n_clusterings=5, random_state=0).fit(rows)
+    assert network.layer_sizes_[0] < 9
