@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.pages import _clusterings as clusterings
-from benchmarks.pages import _coordinates, _maps, _search
+from benchmarks.pages import _coordinates, _maps, _reliability, _search
 from benchmarks.pages._markdown import cells, table
 from benchmarks.pages._markdown import results as recorded
 from benchmarks.pages._papers import autoencoder_sets, nonredundant_digits, nonredundant_few
@@ -25,6 +25,7 @@ from benchmarks.studies.maps import HELD_OUT
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     ROOT / "README.md",
+    ROOT / "docs/reliability.md",
     *sorted((ROOT / "docs").glob("guide/*.md")),
     *sorted((ROOT / "docs").glob("explanations/*.md")),
 ]
@@ -291,6 +292,10 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "bootstrap-scale": bootstrap_scale,
     "graphs-scale": graphs_scale,
     "scale-fit": scale_fit,
+    "coverage": _reliability.coverage,
+    "coverage-recall": _reliability.recall,
+    "coverage-reliability": _reliability.reliability,
+    "mutants": _reliability.mutants,
     "nonredundant-digits": nonredundant_digits,
     "nonredundant-few": nonredundant_few,
     "nonredundant-shapes": nonredundant_shapes,

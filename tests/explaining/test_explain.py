@@ -272,7 +272,7 @@ def test_result_does_not_depend_on_threads(rng):
     found = []
     for count in (1, 2):
         with using_threads(count):
-            found.append(strengths.number_strengths(X, relative_ranks(X), Y).share)
+            found.append(strengths.number_strengths(X, relative_ranks(X), Y).fraction)
     np.testing.assert_array_equal(*found)
 
 

@@ -130,11 +130,11 @@ class Plan:
         rows = []
         for kind, use in {**USES, NUMBER: numbers}.items():
             # Columns with a remark come first, so that no remark is cut off.
-            found = sorted((c for c in self.columns if c.kind == kind), key=lambda column: not column.remark)
-            names = [column.name + (f" ({column.remark})" if column.remark else "") for column in found]
-            shown = max(8, sum(bool(column.remark) for column in found))
+            columns = sorted((c for c in self.columns if c.kind == kind), key=lambda column: not column.remark)
+            names = [column.name + (f" ({column.remark})" if column.remark else "") for column in columns]
+            shown = max(8, sum(bool(column.remark) for column in columns))
             more = [f"… ({len(names)} in all)"] if len(names) > shown else []
-            if found:
+            if columns:
                 rows.append((kind, use, ", ".join(names[:shown] + more)))
         return aligned(rows)
 
@@ -277,8 +277,8 @@ def _parts_of_dates(values: pd.Series, column: Column) -> dict[str, np.ndarray]:
     days = pd.Series(np.where(np.isnat(seconds), np.nan, seconds.astype(np.float64) / 86_400))
     parts = (dates.dt.year, dates.dt.month, dates.dt.day_of_week, days)
     return {
-        f"{column.name} {part}": found.to_numpy(dtype=np.float64, na_value=np.nan)
-        for part, found in zip(PARTS_OF_DATES, parts, strict=True)
+        f"{column.name} {part}": numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+        for part, numbers in zip(PARTS_OF_DATES, parts, strict=True)
     }
 
 
@@ -346,7 +346,7 @@ def _of_table(frame: pd.DataFrame, choice: str, plan: Plan) -> ColumnTransformer
     parts = [part for part in kinds if part[2]]
     # A date has four columns of variance 1, which together count as one.
     weights = None if choice == "impute" else {"dates": len(PARTS_OF_DATES) ** -0.5}
-    # With pandas as output the model knows the names of the columns, and messages can use them.
+    # With pandas as output the model stores the names of the columns, which messages can use.
     steps = ColumnTransformer(parts, transformer_weights=weights, verbose_feature_names_out=False)
     steps.set_output(transform="pandas")
     if plan.text_name is not None:  # later, because set_output does not accept the sparse output of tf-idf

@@ -26,10 +26,10 @@ from polyfold.cli._formats import (
     check_output,
     check_path,
     draw,
+    image_shape,
     is_report,
     last_step,
     n_modules,
-    parse_size,
     summary,
     write_arrays,
     writer,
@@ -131,20 +131,22 @@ def search_file(
     if not hasattr(fitted, "transform"):
         raise ValueError(f"the model must have transform, got {type(estimator).__name__}.")
     rows = all_rows(opened, fitted)
-    asked = None if queries is None else all_rows(open_for_model(queries, selection, fitted), fitted)
+    query_rows = None if queries is None else all_rows(open_for_model(queries, selection, fitted), fitted)
     with terminal.working("search"):
         if count := n_modules(estimator):
             if modules is None and expand is None:  # all modules in one exact scan
                 modules, expand = count, -(-neighbors // count)
             index: Any = polyfold.ModularNeighbors(FrozenEstimator(estimator), n_neighbors=neighbors)
             index.fit(_before_last(fitted, rows))
-            asked = None if asked is None else _before_last(fitted, asked)
-            distances, indices = index.kneighbors(asked, modules=modules, expand=expand)
+            query_rows = None if query_rows is None else _before_last(fitted, query_rows)
+            distances, indices = index.kneighbors(query_rows, modules=modules, expand=expand)
         elif modules is not None or expand is not None:
             raise ValueError(f"--modules and --expand need a model with modules, got {type(estimator).__name__}.")
         else:
             index = NearestNeighbors(n_neighbors=neighbors).fit(np.asarray(fitted.transform(rows)))
-            distances, indices = index.kneighbors(None if asked is None else np.asarray(fitted.transform(asked)))
+            distances, indices = index.kneighbors(
+                None if query_rows is None else np.asarray(fitted.transform(query_rows))
+            )
     if path.suffix.lower() == ".npz":
         write_arrays(path, indices=indices, distances=distances)
     else:
@@ -174,19 +176,8 @@ def cluster_file(
     n_clusters = options.parameters.get("n_clusters")
     if isinstance(n_clusters, int) and n_clusters > opened.n_rows:
         raise ValueError(f"-n/--clusters must be at most {opened.n_rows}, the number of rows, got {n_clusters}.")
-    if saved is None:
-        options = replace(options, model="KernelClustering") if "kernel" in options.parameters else options
-        fitted = fit_model(data, options, terminal)
-        clusterer = last_step(fitted)
-        labels = np.stack([clusterer.labels_, *(clusterer.levels_ if levels else [])], axis=1)
-    else:
-        fitted = _load_clusterer(saved, levels)
-        clusterer = last_step(fitted)
-        rows = open_for_model(data, selection, fitted)
-        with terminal.working("cluster"):
-            blocks = track(model_blocks(rows, fitted, block_rows(rows)), "blocks of rows")
-            labels = np.concatenate([_predicted(fitted, levels, block) for block in blocks])
-    scores = clusterer.level_scores_ if levels else {}
+    fitted, labels = _clustered(data, options, saved, levels, terminal)
+    scores = last_step(fitted).level_scores_ if levels else {}
     columns: dict[str, Any] = dict(
         zip(["cluster", *(f"clusters_{number}" for number in scores)], labels.T, strict=True)
     )
@@ -207,6 +198,22 @@ def cluster_file(
         sizes_of_clusters = zip(numbers, first, sizes, strict=True)
         figures |= {f"cluster {n} ({size} rows)": columns["cluster_name"][row] for n, row, size in sizes_of_clusters}
     return figures
+
+
+def _clustered(
+    data: str, options: FitOptions, saved: str | None, levels: bool, terminal: Terminal
+) -> tuple[Any, np.ndarray]:
+    """Return a clusterer and the clusters of rows (n, 1), or those and the clusters of all levels (n, 1 + levels)."""
+    if saved is None:
+        options = replace(options, model="KernelClustering") if "kernel" in options.parameters else options
+        fitted = fit_model(data, options, terminal)
+        clusterer = last_step(fitted)
+        return fitted, np.stack([clusterer.labels_, *(clusterer.levels_ if levels else [])], axis=1)
+    fitted = _load_clusterer(saved, levels)
+    rows = open_for_model(data, options.selection, fitted)
+    with terminal.working("cluster"):
+        blocks = track(model_blocks(rows, fitted, block_rows(rows)), "blocks of rows")
+        return fitted, np.concatenate([_predicted(fitted, levels, block) for block in blocks])
 
 
 def _ids(path: Path, data: ArrayData | TableData, selection: Selection, names: bool) -> dict[str, Any]:
@@ -234,7 +241,6 @@ def _load_clusterer(model: str, levels: bool) -> Any:
 
 
 def _predicted(fitted: Any, levels: bool, rows: Any) -> np.ndarray:
-    """Return the clusters of rows (n, 1), or those and the clusters of all levels (n, 1 + levels)."""
     if not levels:
         return np.asarray(fitted.predict(rows))[:, None]
     clusterer = last_step(fitted)
@@ -307,7 +313,7 @@ def evaluate_file(model: str, data: str, selection: Selection, seed: int | None,
             if codes is not None:
                 figures |= {"accuracy": clustering_accuracy(codes, predicted), "nmi": nmi(codes, predicted)}
         if hasattr(fitted, "transform"):
-            # Targets that hardly repeat are not classes.
+            # Targets are not classes if most of them occur once.
             classes = codes if codes is not None and 0 < codes.max() < len(codes) / 2 else None
             figures |= score_representation(fitted, rows, classes, random_state=seed)
     return figures
@@ -330,7 +336,7 @@ def explain_file(
     rows = all_rows(opened, fitted)
     words = _model_texts(fitted, rows) if texts is None else read_column("--texts", texts, opened)
     with terminal.working("explain"):
-        shape = _image_shape(opened, rows, selection)
+        shape = image_shape(opened.image_shape, selection.size, rows.shape[1])
         grey = shape if shape is not None and len(shape) == 2 else None
         explanation = polyfold.explain(fitted, rows, texts=words, images=grey, random_state=seed)
     if path.suffix.lower() == ".csv":
@@ -361,7 +367,7 @@ def report_file(
         target = str(selection.target)
         y = pd.Series(y, name=target if target in opened.all_names else Path(target).stem)
     words = _model_texts(fitted, rows) if texts is None else read_column("--texts", texts, opened)
-    shape, images = _image_shape(opened, rows, selection), None
+    shape, images = image_shape(opened.image_shape, selection.size, rows.shape[1]), None
     if shape is not None:
         images = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows).reshape(-1, *shape)
     if isinstance(opened, TableData):
@@ -374,14 +380,6 @@ def report_file(
         shown = {"y": y, "columns": columns, "images": images, "texts": words, "explanation": explanation}
         polyfold.report.explore(fitted, rows, **shown, path=path, title=title or Path(data).stem, max_points=points)
     return {"output": output, "bytes": path.stat().st_size}
-
-
-def _image_shape(data: ArrayData | TableData, rows: Any, selection: Selection) -> tuple[int, ...] | None:
-    """Return height and width, and channels, if rows are images: those of a folder, or of --size."""
-    shape = data.image_shape or (parse_size(selection.size)[::-1] if selection.size else None)
-    if shape is not None and np.prod(shape) != rows.shape[1]:
-        raise ValueError(f"--size must fit the {rows.shape[1]} values of a row, got {selection.size}.")
-    return shape
 
 
 def run_demo(output: str, terminal: Terminal) -> dict[str, Any]:

@@ -242,8 +242,8 @@ class Csv:
         text: set[str] = set()
         for chunk in self.read(columns, SURVEY) if columns else ():
             text |= {name for name in columns if not is_number(chunk[name])}
-        found, doubts = _find_forms(self, [name for name in columns if name in text], self.separator == ",")
-        return {name: found[name] if name in text else Form() for name in columns}, doubts
+        forms, doubts = _find_forms(self, [name for name in columns if name in text], self.separator == ",")
+        return {name: forms[name] if name in text else Form() for name in columns}, doubts
 
     def delayed(self) -> list[Any]:
         """Return the table as parts for Dask workers, all columns as text."""
@@ -322,9 +322,9 @@ class Parquet:
         is_numeric = (kinds.is_integer, kinds.is_floating, kinds.is_decimal)
         is_text = (kinds.is_string, kinds.is_large_string)
         text = [name for name, kind in types.items() if any(test(kind) for test in is_text)]
-        found, doubts = _find_forms(self, text, is_comma_separated=True)
+        forms, doubts = _find_forms(self, text, is_comma_separated=True)
         numbers = {name: Form() for name, kind in types.items() if any(test(kind) for test in is_numeric)}
-        return {**dict.fromkeys(columns), **numbers, **found}, doubts
+        return {**dict.fromkeys(columns), **numbers, **forms}, doubts
 
     def delayed(self) -> list[Any]:
         """Return the table as parts for Dask workers."""
@@ -342,7 +342,7 @@ def has_header(records: list[list[str]]) -> bool:
     first, below = records[0], records[1:]
     columns = [[row[j] for row in below if j < len(row) and row[j].strip() not in NA] for j in range(len(first))]
     symbols = [_symbols(column) for column in columns]
-    numeric = [j for j, found in enumerate(symbols) if found and first[j].strip() not in NA]
+    numeric = [j for j, column in enumerate(symbols) if column and first[j].strip() not in NA]
     if all(name.strip() in NA for name in first):
         return False
     if not numeric or any(_symbols([first[j]]) != symbols[j] for j in numeric):

@@ -99,9 +99,9 @@ def explain(
             subject = subject_of(model, sample, rows, n, every_level=levels)
         with phase("features"):
             every = None if texts is None else list(texts)
-            own = None if every is None else ["" if is_missing(every[row]) else str(every[row]) for row in rows]
-            features = read_features(sample, _names(model, sample, feature_names, images), own)
-        return _Builder(subject, features, own, images, n_top, rng).explanation()
+            row_texts = None if every is None else ["" if is_missing(every[row]) else str(every[row]) for row in rows]
+            features = read_features(sample, _names(model, sample, feature_names, images), row_texts)
+        return _Builder(subject, features, row_texts, images, n_top, rng).explanation()
 
 
 def _sample(X: Any, max_rows: int, rng: np.random.RandomState) -> tuple[Any, NDArray, int]:
@@ -209,8 +209,8 @@ class _Builder:
         self.names |= unique_names(phrases, FEATURES, "no distinct feature")
         self.prototypes |= {key: {"separated pairs": self.subject.rows[rows]} for key, rows in pairs.items()}
 
-    def _add_prototypes(self, keys: list[str], found: list[dict[str, NDArray]]) -> None:
-        for key, lists in zip(keys, found, strict=True):
+    def _add_prototypes(self, keys: list[str], prototypes: list[dict[str, NDArray]]) -> None:
+        for key, lists in zip(keys, prototypes, strict=True):
             self.prototypes[key] = {kind: self.subject.rows[rows] for kind, rows in lists.items()}
             if self.texts is not None:
                 self.examples[key] = [self.texts[row] for row in lists["typical"]]

@@ -91,15 +91,15 @@ class Points:
 
     def add_images(self, images: ArrayLike, model: Model, X: Table) -> None:
         """Add thumbnails, and what the model reconstructs of them if it can."""
-        pictures = np.asarray(images)
-        self.sheets["images"] = sheet(as_images(pictures, self.total)[self.rows])
-        pictures = pictures[self.rows]
-        if not hasattr(model, "inverse_transform") or hasattr(X, "toarray") or pictures[0].size != np.shape(X)[1]:
+        images = np.asarray(images)
+        self.sheets["images"] = sheet(as_images(images, self.total)[self.rows])
+        images = images[self.rows]
+        if not hasattr(model, "inverse_transform") or hasattr(X, "toarray") or images[0].size != np.shape(X)[1]:
             return
         rebuilt = np.asarray(model.inverse_transform(model.transform(X)))
         error = np.sqrt(np.mean((rebuilt - np.asarray(X)) ** 2, axis=1))
         self.columns.append(("reconstruction error", error))
-        self.sheets["rebuilt"] = sheet(as_images(rebuilt.reshape(pictures.shape), len(self.rows), like=pictures))
+        self.sheets["rebuilt"] = sheet(as_images(rebuilt.reshape(images.shape), len(self.rows), like=images))
 
     def _set_labels(self, name: Hashable, y: ArrayLike) -> None:
         labels = as_column(y)
@@ -165,5 +165,6 @@ def _explained(X: Any, Z: NDArray) -> NDArray:
     squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X, dtype=np.float64)
     mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
     variance = np.asarray(squares.sum(axis=0), dtype=np.float64).ravel() / n - mean**2
-    held = np.sum(np.asarray(X.T @ basis) ** 2, axis=1) / n
-    return np.where(variance > 1e-12 * (mean**2 + variance), held / np.maximum(variance, np.finfo(float).tiny), 0.0)
+    explained = np.sum(np.asarray(X.T @ basis) ** 2, axis=1) / n
+    is_constant = variance <= 1e-12 * (mean**2 + variance)
+    return np.where(is_constant, 0.0, explained / np.where(is_constant, 1.0, variance))

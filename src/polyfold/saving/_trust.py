@@ -59,14 +59,14 @@ def _is_allowed(name: str) -> bool:
         return not set(layers) & set(SKIPPED) and name not in UNCHECKED and _is_class(name, BaseEstimator)
     if name.startswith("scipy.special."):
         return name.count(".") == 2 and isinstance(_found(name), np.ufunc)
-    found = getattr(np, name.rpartition(".")[2], None) if package == "numpy" and not layers else None
-    return isinstance(found, np.ufunc) or (inspect.isclass(found) and issubclass(found, np.generic))
+    value = getattr(np, name.rpartition(".")[2], None) if package == "numpy" and not layers else None
+    return isinstance(value, np.ufunc) or (inspect.isclass(value) and issubclass(value, np.generic))
 
 
 def _is_class(name: str, parent: type) -> bool:
     """Whether a name stands for a class of this kind that is defined in the module of its name."""
-    found = _found(name)
-    return inspect.isclass(found) and issubclass(found, parent) and found.__module__ == name.rpartition(".")[0]
+    value = _found(name)
+    return inspect.isclass(value) and issubclass(value, parent) and value.__module__ == name.rpartition(".")[0]
 
 
 def _found(name: str) -> Any:
