@@ -22,7 +22,8 @@ SAME_STABILITY = 0.05
 # 10,000 (20,000 MNIST images, three seeds: NMI 84.0 with two replicates of 100, 86.6 with one network of 200).
 REPLICATE_CLUSTERINGS = 100
 
-# Most replicates: 400 clusterings in total, the paper's number.
+# Most replicates of a network: 400 clusterings in total, the paper's number. Fractions of features are compared by as
+# many parts, in pairs: 8 tables, six seeds, mean NMI 71.5 with four (standard deviation 5.5), 69.5 with two (8.5).
 MAX_REPLICATES = 4
 
 # Reliability of the similarity at which no replicate is added: the usual threshold of Spearman and Brown's formula.

@@ -176,7 +176,7 @@ def _row(name: str, length: Any, cells: list[str]) -> str:
 
 
 def _number(value: Any) -> str:
-    return f"{value:.3g}"
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _percent(value: Any) -> str:

@@ -38,16 +38,20 @@ OTHERS = frozenset(
 CALLED = frozenset(f"sklearn.linear_model._sgd_fast.{name}()" for name in ("Hinge", "SquaredHinge", "ModifiedHuber"))
 # Bound methods, named by class and method.
 METHODS = frozenset({"polyfold.spectra._spectrum.Spectrum.coordinates"})
+# Classes that have moved since older files were written.
+MOVED = {"polyfold.clustering._spectral_readout.SpectralReadout": "polyfold.bootstrap._output.SpectralReadout"}
 
 
 def untrusted(names: Iterable[str]) -> list[str]:
     """Return the names that are not allowed by default; nothing outside polyfold and scikit-learn is imported."""
-    return sorted(name for name in names if name not in OTHERS | METHODS | CALLED and not _is_allowed(name))
+    return sorted(
+        name for name in names if name not in OTHERS | METHODS | CALLED and not _is_allowed(MOVED.get(name, name))
+    )
 
 
 def named(name: str) -> Any:
     """Import what a name stands for."""
-    module, _, attribute = name.rpartition(".")
+    module, _, attribute = MOVED.get(name, name).rpartition(".")
     return getattr(importlib.import_module(module), attribute)
 
 
