@@ -10,7 +10,6 @@ ESTIMATES = {
     "assignments": ("`assignment_error_`", "Wilson interval of 100 rows"),
 }
 WHICH = ("training", "new")
-GAPS = ("gap", "weak")  # beginnings of judgements
 DATA = {"surface": "surface", "noise": "noise", "grid": "grid with ties"}
 
 
@@ -49,11 +48,13 @@ def reliability() -> str:
 
 
 def mutants() -> str:
-    """Return how many mutants of each package survive the tests, and how many of them show gaps."""
+    """Return how many mutants of each package survive the tests, and how many of them a test could distinguish."""
     rows = []
     for package, found in results("mutants").items():
         left, count = found["survivors"], found["mutants"]
-        gaps = sum(one.get("judgement", "").startswith(GAPS) for one in left)
+        equivalent = sum(one["judgement"].startswith("equivalent") for one in left)
+        others = len(left) - equivalent
         first = str(found.get("survived at first", "–"))
-        rows.append([f"`{package}`", str(count), first, f"{len(left)} ({100 * len(left) / count:.0f} %)", str(gaps)])
-    return table(["package", "mutants", "survived at first", "survive now", "of these, gaps in the tests"], rows)
+        share = f"{others} ({100 * others / count:.0f} %)"
+        rows.append([f"`{package}`", str(count), first, str(len(left)), str(equivalent), share])
+    return table(["package", "mutants", "survived at first", "survive now", "equivalent", "others"], rows)

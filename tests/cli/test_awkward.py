@@ -132,3 +132,10 @@ def test_damaged_arrays_are_refused_with_the_file(call, tmp_path, header):
     text = header.encode() + b"\n"
     (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(160))
     assert "a.npy cannot be read as a file of numpy.save" in call("fit a.npy -o m.polyfold", code=2)
+
+
+@pytest.mark.parametrize("kind", [".csv", ".npy", ".zarr"])
+def test_names_as_long_as_names_can_be_are_written(call, tmp_path, kind):
+    name = "z" * (255 - len(kind)) + kind
+    call(f"transform :digits.polyfold :digits.npy -o {name}")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
