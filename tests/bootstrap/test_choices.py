@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import polyfold as pf
 from polyfold.bootstrap import make_first_layer
 from polyfold.bootstrap._sampling import check_layer
-from tests.bootstrap.test_searches import make, search_of, some_specs
+from tests.bootstrap.test_searches import assign, literal, make, search_of, some_specs
 
 
 def test_rows_with_fewer_neighbours_than_others_have_no_further_candidates():
@@ -73,3 +73,19 @@ def test_there_are_at_most_as_many_classes_as_rows():
         pf.MultilayerBootstrapNetwork(2, n_classes=10).fit(rows)
     network = pf.MultilayerBootstrapNetwork(2, n_classes=2, n_clusterings=5, random_state=0).fit(rows)
     assert network.layer_sizes_[0] < 9
+
+
+def test_candidates_are_the_nearest_rows_also_of_rows_far_out():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 4)) * rng.uniform(0.1, 10, (150, 1))
+    lists = search_of(X, some_specs(2, 150, 30, 4), neighbors=3).prepare(X).lists
+    distances = np.linalg.norm(X[:, None] - X[None], axis=2)
+    np.testing.assert_array_equal(lists, np.argsort(distances, axis=1)[:, : lists.shape[1]])
+
+
+@pytest.mark.parametrize("d", [6, 200])
+def test_the_nearest_of_hundreds_of_centres_is_found(d):
+    X = np.random.default_rng(d).random((500, d), dtype=np.float32)  # without principal directions, bounds are loose
+    specs = some_specs(3, 500, 400, d)
+    new = np.random.default_rng(1).random((100, d), dtype=np.float32)
+    np.testing.assert_array_equal(assign(search_of(X, specs), new), literal(new, X, specs))
