@@ -89,3 +89,9 @@ def test_the_nearest_of_hundreds_of_centres_is_found(d):
     specs = some_specs(3, 500, 400, d)
     new = np.random.default_rng(1).random((100, d), dtype=np.float32)
     np.testing.assert_array_equal(assign(search_of(X, specs), new), literal(new, X, specs))
+
+
+def test_a_first_layer_of_all_rows_is_refused():
+    rows = np.random.default_rng(0).random((9, 3))
+    with pytest.raises(ValueError, match="first_layer must be < 1, got 1.0"):
+        pf.MultilayerBootstrapNetwork(2, n_classes=2, first_layer=1.0).fit(rows)

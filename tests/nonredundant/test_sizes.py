@@ -34,3 +34,10 @@ def test_a_very_wide_smoother_sees_the_mean_alone():
 def test_functions_of_few_points_are_orthonormal_in_double_precision():
     found = functions(np.random.RandomState(0).standard_normal((300, 5)), 1.0)
     np.testing.assert_allclose(found.values.T @ found.values, np.eye(found.rank), atol=1e-8)
+
+
+def test_only_the_dense_smoother_has_all_points_as_landmarks():
+    F = np.random.RandomState(0).standard_normal((200, 1))
+    dense = predictable_functions(F, 0.5, np.ones(200), dense=True, rng=np.random.RandomState(0))
+    assert len(dense.factor.landmarks) == 200
+    assert len(functions(F, 0.5).factor.landmarks) < 100
