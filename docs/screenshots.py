@@ -75,7 +75,7 @@ def displays(model) -> None:
         [
             report.RepresentationDisplay.from_estimator(embedding, X, y=Y, images=IMAGES, theme="light"),
             report.RepresentationDisplay.from_estimator(axes, roll, y=along, theme="light"),
-            report.DecisionRegionDisplay.from_representation(embedding.transform(X), Y, theme="light"),
+            report.ScreeDisplay.from_estimator(axes, theme="light"),
         ],
         [report.DiversityDisplay.from_estimator(model, X, y=Y, baselines={"random": rival}, theme="light")],
         [

@@ -32,7 +32,6 @@ class Entry:
     power: float = 0.0  # input · f gives output · f ** power
     minimum: int = 2  # rows from which a fit must succeed
     target: str = "none"  # or "classes", "values": what y holds
-    gives: str = "coordinates"  # or "graph": what transform returns
     precision: float = 1e-6  # agreement asked for, as a share of the largest output
     exact: Mapping[str, Any] = field(default_factory=dict)  # parameters under which no row is drawn by its number
     exempt: Mapping[str, str] = field(default_factory=dict)  # property -> reason
@@ -52,7 +51,7 @@ class Entry:
 
     def transforms(self) -> bool:
         """Whether the output is coordinates."""
-        return hasattr(self.estimator, "transform") and self.gives == "coordinates"
+        return hasattr(self.estimator, "transform")
 
     def given(self, X: Any, train: Any = None) -> Any:
         """Return what `fit` takes for the rows `X`, or `transform` for `X` after `train`."""
@@ -278,8 +277,7 @@ ENSEMBLES = [
             f"ModularNeighbors-{engine}",
             pf.ModularNeighbors(_modular("linear"), n_neighbors=2, engine=engine),
             power=1,
-            minimum=3,  # two neighbours and, in the graph, oneself
-            gives="graph",
+            minimum=3,
         )
         for engine in ("sklearn", *(["faiss"] if find_spec("faiss") else []))
     ),

@@ -12,6 +12,8 @@ have the bits of an undisturbed fit, and the folder of the checkpoint must hold 
 
 Other fits get a KeyboardInterrupt from a timer. The estimator must keep the state and the answers of its last fit, and
 the next fit must have the bits of an undisturbed one.
+
+``--only`` selects commands, classes and ``checkpoint`` by name.
 """
 
 import argparse
@@ -33,11 +35,13 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 COMMANDS = {
     "fit": ("fit {data} -o {out}/m.polyfold --set n_modules=3 --set n_components=5", ["m.polyfold"]),
     "transform": ("transform {model} {data} -o {out}/z.csv", ["z.csv"]),
+    "transform to zarr": ("transform {model} {data} -o {out}/z.zarr", ["z.zarr"]),
     "cluster": ("cluster {data} -n 5 -o {out}/groups.csv", ["groups.csv"]),
     "search": ("search {model} {data} -o {out}/found.csv", ["found.csv"]),
     "map": ("map {data} -o {out}/map.csv --save {out}/map.polyfold", ["map.csv", "map.polyfold"]),
     "explain": ("explain {model} {data} -o {out}/explanation.csv", ["explanation.csv"]),
     "report": ("report {model} {data} -o {out}/report.html", ["report.html"]),
+    "evaluate": ("evaluate {model} {data}", []),
 }
 # Estimators whose fits are interrupted in one process; small, as the time of a fit does not matter.
 FITS = {
@@ -84,16 +88,22 @@ def words_of(name, folder, out):
     return COMMANDS[name][0].format(data=folder / "data.npy", model=folder / "model.polyfold", out=out).split()
 
 
+def content(path):
+    """Bytes of a file, or of all files in a folder."""
+    if path.is_dir():
+        return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+    return path.read_bytes()
+
+
 def undisturbed(name, folder):
     """Outputs of a command, and its duration from the installation of the handlers on."""
-    out = folder / f"reference-{name}"
-    out.mkdir()
+    out = Path(tempfile.mkdtemp(dir=folder))
     process = start(words_of(name, folder, out))
     wait_for_handlers(process)
     begin = time.monotonic()
     error = process.communicate()[1].decode()
     assert process.returncode == 0, error
-    return {file: (out / file).read_bytes() for file in COMMANDS[name][1]}, time.monotonic() - begin
+    return {file: content(out / file) for file in COMMANDS[name][1]}, time.monotonic() - begin
 
 
 def interrupt_command(name, folder, expected, duration, rng):
@@ -104,15 +114,16 @@ def interrupt_command(name, folder, expected, duration, rng):
     wait_for_handlers(process)
     time.sleep(rng.uniform(0, duration))
     process.send_signal(number)
-    process.communicate()
+    error = process.communicate()[1].decode()
     left = set(os.listdir(out))
-    whole = all((out / file).read_bytes() == expected[file] for file in left & set(expected))
+    whole = all(content(out / file) == expected[file] for file in left & set(expected))
     right = process.returncode in (0, CODES[number]) and whole and left <= set(expected)
     if process.returncode == 0:
         right = right and left == set(expected)
     shutil.rmtree(out)
     outcome = "complete" if process.returncode == 0 else "with output" if left else "without output"
-    return right, outcome if right else f"{name}: code {process.returncode} after {number.name}, left {sorted(left)}"
+    wrong = f"{name}: code {process.returncode} after {number.name}, left {sorted(left)}, {error}"
+    return right, outcome if right else wrong
 
 
 def interrupt_fit(folder, expected, duration, rng):
@@ -174,36 +185,56 @@ def interrupt_in_process(name, moments, rng):
     return interrupts, wrong
 
 
-def run(moments, seed):
-    """Interrupt every command and the fits at this number of moments; return counts and failures."""
-    rng, failures, counts = np.random.default_rng(seed), [], collections.Counter()
-    for name in FITS:
-        interrupts, wrong = interrupt_in_process(name, moments, rng)
-        counts["fit in process"] += interrupts
-        failures += wrong
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        np.save(folder / "data.npy", rng.standard_normal((1500, 20)) + 4 * rng.integers(5, size=(1500, 1)))
-        words = f"fit {folder}/data.npy -o {folder}/model.polyfold --set n_modules=3 --set n_components=5".split()
-        process = start(words)
-        error = process.communicate()[1].decode()
-        assert process.returncode == 0, error
-        for command in COMMANDS:
-            expected, duration = undisturbed(command, folder)
-            for _ in range(moments):
-                right, outcome = interrupt_command(command, folder, expected, duration, rng)
-                counts[outcome if right else "wrong"] += 1
-                failures += [] if right else [outcome]
-        subprocess.run([sys.executable, "-c", FIT, folder / "data.npy", folder / "c", folder / "z.npy"], check=True)
-        begin = time.monotonic()
-        shutil.rmtree(folder / "c")
-        subprocess.run([sys.executable, "-c", FIT, folder / "data.npy", folder / "c", folder / "z.npy"], check=True)
-        duration = time.monotonic() - begin
-        while counts["fit"] < moments:
-            interrupts, wrong = interrupt_fit(folder, (folder / "z.npy").read_bytes(), duration, rng)
-            counts["fit"] += interrupts
-            failures += [wrong] if wrong else []
-    return counts, failures
+def prepare(folder):
+    """Write the data and the model of the commands."""
+    rng = np.random.default_rng(0)
+    np.save(folder / "data.npy", rng.standard_normal((1500, 20)) + 4 * rng.integers(5, size=(1500, 1)))
+    words = f"fit {folder}/data.npy -o {folder}/model.polyfold --set n_modules=3 --set n_components=5".split()
+    process = start(words)
+    error = process.communicate()[1].decode()
+    assert process.returncode == 0, error
+
+
+def interrupt_commands(name, folder, moments, rng):
+    """Interrupt a command again and again; return counts of outcomes, and what was wrong."""
+    expected, duration = undisturbed(name, folder)
+    counts, wrong = collections.Counter(), []
+    for _ in range(moments):
+        right, outcome = interrupt_command(name, folder, expected, duration, rng)
+        counts[outcome if right else "wrong"] += 1
+        wrong += [] if right else [outcome]
+    return counts, wrong
+
+
+def interrupt_checkpoints(folder, moments, rng):
+    """Interrupt fits with a checkpoint again and again; return the number of interrupts, and what was wrong."""
+    words = [sys.executable, "-c", FIT, folder / "data.npy", folder / "c", folder / "z.npy"]
+    subprocess.run(words, check=True)  # compile
+    shutil.rmtree(folder / "c")
+    begin = time.monotonic()
+    subprocess.run(words, check=True)
+    duration, interrupts, failures = time.monotonic() - begin, 0, []
+    while interrupts < moments:
+        number, wrong = interrupt_fit(folder, (folder / "z.npy").read_bytes(), duration, rng)
+        interrupts += number
+        failures += [wrong] if wrong else []
+    return interrupts, failures
+
+
+def run(moments, seed, only=(*FITS, *COMMANDS, "checkpoint")):
+    """Interrupt commands and fits at this number of moments each; yield name, counts of outcomes and failures."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        prepare(folder)
+        for name in only:
+            rng = np.random.default_rng([seed, *name.encode()])
+            if name in COMMANDS:
+                counts, wrong = interrupt_commands(name, folder, moments, rng)
+            else:
+                interrupt = interrupt_in_process if name in FITS else interrupt_checkpoints
+                interrupts, wrong = interrupt(name if name in FITS else folder, moments, rng)
+                counts = collections.Counter(interrupted=interrupts)
+            yield name, counts, wrong
 
 
 def main():
@@ -211,11 +242,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--moments", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="+", default=[*FITS, *COMMANDS, "checkpoint"])
     options = parser.parse_args()
-    begin = time.time()
-    counts, failures = run(options.moments, options.seed)
-    print(f"{dict(counts)} in {time.time() - begin:.0f} s", *failures, sep="\n")  # noqa: T201
-    return 1 if failures else 0
+    begin, failed = time.time(), False
+    for name, counts, failures in run(options.moments, options.seed, options.only):
+        print(f"{name}: {dict(counts)}, {time.time() - begin:.0f} s", *failures, sep="\n", flush=True)  # noqa: T201
+        failed |= bool(failures)
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Test mutants of the source: ``python -m tests.mutation modular --mutants 60``.
 
 A mutant is a copy of the package with one change, such as `<` for `<=` or 4 for 3, made by cosmic-ray. It is killed if
-a test fails or the tests take ten times as long. First the tests of the package's own folder run, then those of the
-estimators that use it. Mutants are sampled by their place in the source, so a place with many variants counts once.
+a test fails or the tests take ten times as long. First all tests of the package's own folder run, then the fast ones of
+the estimators that use it. Mutants are sampled by their place in the source, so a place with many variants counts once.
 Annotations, decorators and messages are left out. Survivors are written to ``benchmarks/results/mutants.json``; the
-field `judgement` is written by hand and kept. ``--again`` runs only the survivors of the last run, which must be of the
-same source.
+field `judgement` is written by hand and kept: a mutant that no test can distinguish is "equivalent", with the reason.
+``--own`` runs the tests of the package's own folder only. ``--again`` runs only the survivors of the last run, which
+must be of the same source.
 
 Needs ``pip install cosmic-ray``.
 """
@@ -47,7 +48,7 @@ TESTS = {
     ),
     "nonredundant": ("tests/nonredundant", "tests/estimators/test_nonredundant.py"),
 }
-MARKS = "not slow and not torch and not dask and not browser"
+MARKS = "not torch and not dask and not browser"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PATIENCE = 10
 BITS = ("Bit", "Invert", "LShift", "RShift")
@@ -113,11 +114,14 @@ def mutated(text, name, occurrence):
     return mutate_code(text, get_operator(name)(), occurrence)
 
 
-def run_tests(folder, words, seconds, cache):
+def run_tests(folder, words, marks, seconds, cache):
     """Run tests in a forked process; return whether they passed, and the seconds."""
     begin, child = time.monotonic(), os.fork()
     if child == 0:
         os.setsid()
+        import numba
+
+        numba.config.CACHE_DIR = str(cache)  # numba has read its environment already
         os.environ.update(NUMBA_CACHE_DIR=str(cache), PYTHONPATH=str(folder / "src"))
         os.chdir(folder)
         sys.path[:0] = [str(folder / "src"), str(folder)]
@@ -128,7 +132,7 @@ def run_tests(folder, words, seconds, cache):
         os.dup2(sink, 2)
         import pytest
 
-        options = ["-x", "-q", "-m", MARKS, "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line"]
+        options = ["-x", "-q", "-m", marks, "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line"]
         os._exit(int(pytest.main([*options, *words.split()])))
     while time.monotonic() - begin < seconds:
         ended, status = os.waitpid(child, os.WNOHANG)
@@ -142,18 +146,19 @@ def run_tests(folder, words, seconds, cache):
 
 def survives(folder, file, text, tests, limits):
     """Whether all tests pass with the changed file."""
-    original = (folder / file).read_text()
-    (folder / file).write_text(text)
+    path, longer = folder / file, 60 if "njit" in text else 0
+    original, times = path.read_text(), path.stat()
+    path.write_text(text)
     try:
-        # numba does not see changes of functions that a compiled function calls.
-        with tempfile.TemporaryDirectory() as empty:
-            cache = empty if "njit" in text else folder / "numba"
-            longer = 60 if "njit" in text else 0
+        # numba compiles a changed file again; no compiled function calls one of another file.
+        with tempfile.TemporaryDirectory() as place:
+            cache = shutil.copytree(folder / "numba", Path(place) / "numba")
             return all(
-                run_tests(folder, words, limit + longer, cache)[0] for words, limit in zip(tests, limits, strict=True)
+                run_tests(folder, *which, limit + longer, cache)[0] for which, limit in zip(tests, limits, strict=True)
             )
     finally:
-        (folder / file).write_text(original)
+        path.write_text(original)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def copy_of_the_project(folder):
@@ -175,9 +180,9 @@ def run(package, mutants, tests):
         folder = Path(name)
         copy_of_the_project(folder)
         limits = []
-        for words in tests:
-            run_tests(folder, words, 3600, folder / "numba")  # compile
-            passed, seconds = run_tests(folder, words, 3600, folder / "numba")
+        for which in tests:
+            run_tests(folder, *which, 3600, folder / "numba")  # compile
+            passed, seconds = run_tests(folder, *which, 3600, folder / "numba")
             assert passed, (folder / "output").read_text()[-3000:]
             limits.append(30 + PATIENCE * seconds)
         print(f"{package}: limits {[round(limit) for limit in limits]} s", flush=True)  # noqa: T201
@@ -208,6 +213,7 @@ def main():
     parser.add_argument("packages", nargs="+", choices=TESTS)
     parser.add_argument("--mutants", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--own", action="store_true", help="run only the tests of the package's own folder")
     parser.add_argument("--again", action="store_true", help="run the survivors of the last run again")
     options = parser.parse_args()
     for package in options.packages:
@@ -217,18 +223,16 @@ def main():
             mutants = [(Path(s["file"]), s["operator"], s["occurrence"]) for s in last["survivors"]]
         else:
             mutants = list(sample(package, options.mutants, options.seed))
-        # Survivors have passed the tests of the estimators before; new tests are in the folder of the package.
-        survivors, number = run(package, mutants, TESTS[package][: 1 if options.again else None])
+        own, others = TESTS[package]
+        tests = [(own, MARKS), (others, f"not slow and {MARKS}")]
+        survivors, number = run(package, mutants, tests[: 1 if options.own else 2])
         judged = {json.dumps(s["change"][1:]): s.get("judgement", "") for s in last["survivors"]}
         for survivor in survivors:
             survivor["judgement"] = judged.get(json.dumps(survivor["change"][1:]), "")
         if options.again:
             last["survivors"] = survivors
         else:
-            commit = subprocess.run(
-                ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-            )
-            last = {"commit": commit.stdout.strip(), "seed": options.seed, "mutants": number, "survivors": survivors}
+            last = {"commit": _commit(), "seed": options.seed, "mutants": number, "survivors": survivors}
             last["survived at first"] = len(survivors)
         known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         RESULTS.write_text(json.dumps({**known, package: last}, indent=1) + "\n")

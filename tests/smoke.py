@@ -170,7 +170,6 @@ def functions(folder: Path) -> Iterator[Check]:
         {
             "AllocationDisplay": (lambda: report.AllocationDisplay.from_estimator(modular()), plot),
             "ClusterTreeDisplay": (lambda: report.ClusterTreeDisplay([[0, 0, 1], [0, 2, 1]]).plot(), plot),
-            "DecisionRegionDisplay": (lambda: report.DecisionRegionDisplay.from_representation(Z, y), plot),
             "DiversityDisplay": (lambda: report.DiversityDisplay.from_estimator(modular(), X, y=y), plot),
             "ExplanationDisplay": (lambda: pf.explain(Z, X, random_state=0).plot(), plot),
             "LossDisplay": (lambda: report.LossDisplay.from_estimator(modular()), plot),

@@ -138,7 +138,7 @@ def test_the_walk_of_an_x_through_a_fit_is_short():
         (polyfold.NonRedundantEmbedding(kernel="laplacian_eigenmaps", random_state=0), roll, 14),
         (polyfold.ModularKernelPCA(random_state=0), digits, 15),
         (polyfold.ModularKernelPCA(5, 4, rank=100, random_state=0), digits, 15),
-        (polyfold.BootstrapClustering(10, random_state=0), digits[:500], 18),
+        (polyfold.BootstrapClustering(10, random_state=0), digits[:500], 15),
     ):
         model.fit(X)  # what is imported on first use is no part of the walk
         assert len(files_of(lambda model=model, X=X: model.fit(X))) <= most

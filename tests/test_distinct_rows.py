@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from polyfold import _linalg as module
 from polyfold._linalg import distinct_rows
 
 FORMS = [np.array, np.asfortranarray, sp.csr_array, sp.csc_matrix]
@@ -45,16 +44,3 @@ def test_stored_zeros_and_duplicate_entries_do_not_matter():
     X = sp.csr_array((np.array([1.0, 1.0, 2.0, 0.0]), [1, 1, 1, 0], [0, 2, 4]), shape=(2, 3))
     np.testing.assert_array_equal(distinct_rows(X)[1], [0, 0])
     assert X.nnz == 4
-
-
-@pytest.mark.parametrize("form", [np.array, sp.csr_array])
-def test_rows_of_equal_hash_are_told_apart(form, rng, monkeypatch):
-    hashes = module._hashes
-    monkeypatch.setattr(module, "_hashes", lambda X, seed: hashes(X, seed) % 2 if seed == 0 else hashes(X, seed))
-    X = rng.randint(0, 2, (40, 4)).astype(float)
-    np.testing.assert_array_equal(distinct_rows(form(X))[1], by_bytes(X)[1])
-
-
-def test_whole_numbers_in_doubles_have_different_hashes(rng):
-    X = rng.randint(0, 16, (5000, 64)).astype(np.float64)
-    assert len(np.unique(module._hashes(X, 0))) == 5000

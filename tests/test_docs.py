@@ -171,3 +171,12 @@ def test_no_measured_number_of_the_readme_is_typed():
     # Shares, ratios and percentages are measured; "Python ≥ 3.11" is not.
     typed = re.findall(r"\d+(?:\.\d+)? ?%|\d*\.\d+", text.replace("Python ≥ 3.11", ""))
     assert typed == []
+
+
+def test_getting_started_prints_what_it_shows(elsewhere, capsys):
+    page = "docs/getting-started.md"
+    shown = re.findall(r"^# ((?:axis|cluster) .+)$", (ROOT / page).read_text(), flags=re.MULTILINE)
+    run(page)
+    printed = capsys.readouterr().out.splitlines()
+    assert len(shown) == 7
+    assert printed[: len(shown)] == shown

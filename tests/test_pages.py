@@ -32,7 +32,7 @@ def test_a_claim_that_fails_is_counted_and_listed():
     found = {"mbm-table2": {"claims": [claim, {**claim, "statement": "B", "verdict": "does not hold"}]}}
     text = reproduction.overview(found)
     assert "| 1 of 8 | 1 | 1 | 0 | 50 % |" in text
-    assert "| B | Sec. 1 | [mbm-table2](reproduction/mbm.md#mbm-table2) |" in text
+    assert "| B | 1 | [Sec. 1](reproduction/mbm.md#mbm-table2) |" in text
     assert "| A |" not in text
 
 
@@ -50,11 +50,13 @@ def test_means_of_clusterings_show_held_out_sets_first_and_count_missing_ones():
     runs = {
         "iris": {"k-means, 1 run": clustering(40.0), "UMAP + k-means": clustering(60.0)},
         "orl_32": {"k-means, 1 run": clustering(80.0)},
+        "wine": {},
+        "digits": {"Leiden": clustering(70.0)},
     }
     text = _clusterings.summary({"rivals": runs, "sets": {}})
-    assert "|  | held out (1) | other labelled (1) | embeddings (0) |" in text
-    assert "| k-means, 1 run | 80.0 | 40.0 | – |" in text
-    assert "| UMAP + k-means | – | 60.0 | – |" in text
+    assert "|  | held out (1) | other labelled (3) | embeddings (0) | CPU s, held out |" in text
+    assert "| k-means, 1 run | 80.0 | – | – | 1.0 |" in text
+    assert "UMAP + k-means" not in text  # it misses more than one set of every group
 
 
 def test_older_runs_of_ours_are_marked_on_the_page():
@@ -66,9 +68,10 @@ def test_maps_are_averaged_over_held_out_sets_first():
     behind = {**scores, "accuracy": 89.5, "cpu": 5.0}
     figures = {"usps_11000": {"umap": scores, "ours": behind}, "digits": {"umap": scores, "ours": scores}}
     lines = _maps.summary(figures).splitlines()
-    assert lines[2:4] == [
-        "| umap-learn, held out (1 sets) | **90.0** | **0.950** | 1.00 |",
-        "| BootstrapMap, held out (1 sets) | 89.5 | **0.950** | 2.50 |",
+    assert lines[0].startswith("|  | Accuracy, %: held out (1) | Accuracy, %: others (1) |")
+    assert lines[2:] == [
+        "| umap-learn | **90.0** | **90.0** | **0.950** | **0.950** | 1.00 | 1.00 |",
+        "| BootstrapMap | 89.5 | **90.0** | **0.950** | **0.950** | 2.50 | 1.00 |",
     ]
 
 

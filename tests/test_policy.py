@@ -13,7 +13,6 @@ PACKAGES = ("bootstrap", "clustering", "ensembles", "estimators", "neighbors", "
 SIZES = {
     "bootstrap/_candidate_search.py": {
         "BLOCK",
-        "EXACT_ROWS",  # which library searches, not what is searched
         "CHECKED_CLUSTERINGS",
         "CHECKED_ROWS",
         "FARTHEST",
@@ -31,15 +30,21 @@ SIZES = {
         "FEW_ROWS",
         "FEW_BLOCK",
     },
-    "bootstrap/_encoder.py": {"PAIRS"},
-    "bootstrap/_first_layer.py": {"BLOCK", "LONGEST_LIST", "TASK_ROWS"},
+    "bootstrap/_encoder.py": {"BLOCK", "LONGEST_LIST", "PAIRS", "TASK_ROWS"},
     "bootstrap/_inverted_index.py": {"TIE"},
-    "bootstrap/_output.py": {"DENSE_ROWS", "OVERSAMPLING", "POWER_STEPS", "BLOCK", "CLUSTERINGS"},
+    "bootstrap/_output.py": {
+        "DENSE_ROWS",
+        "OVERSAMPLING",
+        "POWER_STEPS",
+        "TOLERANCE",
+        "MAX_STEPS",
+        "BLOCK",
+        "CLUSTERINGS",
+    },
     "bootstrap/_shared_codes.py": {"BLOCK", "TILE_BYTES", "LANES", "BYTE", "BYTE_ROWS"},
-    "clustering/_levels.py": {"LEVELS"},  # how many are listed; the tree can be cut anywhere
+    "clustering/_stability.py": {"LEVELS"},  # how many are listed; the tree can be cut anywhere
     "clustering/_tree.py": {"ROWS_PER_SMALL_CLUSTER", "STEPS"},
-    "clustering/_spectral_readout.py": {"OVERSAMPLING", "TOLERANCE", "MAX_STEPS"},
-    "ensembles/_dask_search.py": {"BRANCHES", "QUERY_BYTES", "CANDIDATE_BYTES"},
+    "ensembles/_dask_search.py": {"QUERY_BYTES", "CANDIDATE_BYTES"},
     "ensembles/_recall_tuning.py": {"_TIE"},
     "ensembles/_rerank.py": {"_BLOCK"},
     "ensembles/_student.py": {"BLOCK"},
@@ -48,7 +53,6 @@ SIZES = {
         "_ROTATION_ROWS",
         "_TOL",
         "_ROUNDING",
-        "_DECAYED",
     },
     "nonredundant/_smoother.py": {
         "TRACE_TOL",
@@ -64,7 +68,7 @@ SIZES = {
     "estimators/_bootstrap_rows.py": {"HEAVY", "ADVICE_ROWS"},
     "estimators/_selected.py": {"_QUERIES", "_MEDIAN_ROWS"},
     "estimators/_linear_autoencoder.py": {"BATCH"},
-    "estimators/_kernel_selection.py": {"_RANK", "_SHARE", "_QUERIES"},  # the last two: effort of `landmark_error_`
+    "estimators/_kernel_selection.py": {"_RANK"},
     "estimators/_nonredundant.py": {"_BLOCK"},
     "neighbors/_engines.py": {"_FAR"},  # overflow of single precision
     "neighbors/_search.py": {

@@ -1,7 +1,6 @@
 """Phases and loops of a fit, and who shows them."""
 
 import io
-import logging
 import re
 
 import numpy as np
@@ -13,33 +12,26 @@ import polyfold as pf
 from polyfold import KernelEmbedding, show_progress
 from polyfold._progress import (
     Fit,
+    ProgressDisplay,
     ProgressStep,
-    Watcher,
-    displays,
-    lines,
+    RichBar,
+    TqdmBar,
+    _display,
     phase,
     quiet,
-    rich_bar,
-    tqdm_bar,
     track,
     watched,
 )
 
 
-class Recorder(Watcher):
+class Recorder:
     """A watcher that records what it sees."""
 
     def __init__(self):
-        self.seen, self.tasks, self.closed = [], [], []
-
-    def begin(self, fit, step):
-        self.tasks.append(("begin", step.name))
+        self.seen, self.closed = [], []
 
     def update(self, fit):
         self.seen.append(str(fit))
-
-    def end(self, fit, step):
-        self.tasks.append(("end", step.name))
 
     def close(self, fit, finished):
         self.closed.append(finished)
@@ -63,35 +55,36 @@ def some_rows(rng):
 
 def test_a_loop_is_counted():
     watcher = Recorder()
-    with watched("fit", [watcher]):
+    with watched("fit", watchers=[watcher]):
         assert list(track("abc", "letters")) == list("abc")
-    assert watcher.seen == [f"fit: letters {i}/3" for i in range(4)]
+    assert watcher.seen == [*(f"fit: letters {i}/3" for i in range(4)), "fit"]
     assert watcher.closed == [True]
 
 
 def test_steps_are_nested():
     watcher = Recorder()
-    with watched("fit", [watcher]), phase("kernel"):
+    with watched("fit", watchers=[watcher]), phase("kernel"):
         list(track(iter("ab"), "blocks"))
-    assert watcher.seen == ["fit: kernel", *(f"fit: kernel, blocks {i}" for i in range(3))]
-    assert watcher.tasks == [("begin", "kernel"), ("begin", "blocks"), ("end", "blocks"), ("end", "kernel")]
+    blocks = [f"fit: kernel, blocks {i}" for i in range(3)]
+    assert watcher.seen == ["fit: kernel", *blocks, "fit: kernel", "fit"]
 
 
 def test_a_fit_within_a_fit_is_part_of_it():
     outer, inner = Recorder(), Recorder()
-    with watched("outer", [outer]), phase("first"):
-        with watched("silent", []):
+    with watched("outer", watchers=[outer]), phase("first"):
+        with watched("silent"):
             list(track(range(1), "blocks"))
-        with watched("inner", [inner]):
+        with watched("inner", watchers=[inner]):
             list(track(range(1), "rows"))
-    assert inner.seen == ["inner: rows 0/1", "inner: rows 1/1"]
-    assert outer.seen[1:] == [f"outer: first, {step}" for step in ("blocks 0/1", "blocks 1/1", "rows 0/1", "rows 1/1")]
+    assert inner.seen == ["inner: rows 0/1", "inner: rows 1/1", "inner"]
+    loops = [[f"outer: first, {name} 0/1", f"outer: first, {name} 1/1", "outer: first"] for name in ("blocks", "rows")]
+    assert outer.seen == ["outer: first", *loops[0], *loops[1], "outer"]
     assert inner.closed == outer.closed == [True]
 
 
 def test_parallel_parts_are_not_shown():
     watcher = Recorder()
-    with watched("fit", [watcher]), quiet():
+    with watched("fit", watchers=[watcher]), quiet():
         list(track(range(3), "parts"))
     assert watcher.seen == []
 
@@ -100,7 +93,7 @@ def test_a_loop_left_by_an_error_does_not_reach_the_next_fit():
     watcher = Recorder()
 
     def fail():
-        with watched("fit", [watcher]):
+        with watched("fit", watchers=[watcher]):
             for _ in track(range(3), "turns"):
                 raise ZeroDivisionError
 
@@ -108,29 +101,30 @@ def test_a_loop_left_by_an_error_does_not_reach_the_next_fit():
         fail()
     assert watcher.closed == [False]
     following = Recorder()
-    with watched("next", [following]):
+    with watched("next", watchers=[following]):
         del caught  # only now the loop of the first fit is closed
         list(track(range(1), "own"))
-    assert following.seen == ["next: own 0/1", "next: own 1/1"]
-    assert ("end", "turns") not in watcher.tasks
+    assert following.seen == ["next: own 0/1", "next: own 1/1", "next"]
+    assert watcher.seen == ["fit: turns 0/3"]
 
 
 def test_lines_are_ten_seconds_apart_and_end():
-    now, written = [0.0], []
-    fit = Fit("Model", [lines(written.append)], clock=lambda: now[0])
+    now, stream = [0.0], io.StringIO()
+    fit = Fit("Model", [ProgressDisplay(stream)], clock=lambda: now[0])
     step = ProgressStep("steps", 10, 0)
     fit.begin(step)
     for step.done in range(1, 11):
         now[0] = 4.0 * step.done
         fit.update()
-    fit.end(step)
+    fit.end(step, failed=False)
     fit.close(True)
-    assert written == ["Model: steps 3/10", "Model: steps 6/10", "Model: steps 9/10", "Model done in 40 s"]
+    lines = ["Model: steps 3/10", "Model: steps 6/10", "Model: steps 9/10", "Model done in 40.0 s"]
+    assert stream.getvalue().splitlines() == [f"polyfold: {line}" for line in lines]
 
 
-@pytest.mark.parametrize("bar", [rich_bar, tqdm_bar])
+@pytest.mark.parametrize("bar", [RichBar, TqdmBar])
 def test_a_bar_shows_name_phase_and_count_and_ends_with_one_line(bar):
-    pytest.importorskip("rich" if bar is rich_bar else "tqdm")
+    pytest.importorskip("rich" if bar is RichBar else "tqdm")
     stream, now = Terminal(), [0.0]
     fit = Fit("Model", [bar(stream)], clock=lambda: now[0])
     step = ProgressStep("steps", 3, 0)
@@ -138,35 +132,33 @@ def test_a_bar_shows_name_phase_and_count_and_ends_with_one_line(bar):
     for step.done in (1, 2, 3):
         now[0] += 1
         fit.update()
-    fit.end(step)
+    fit.end(step, failed=False)
     fit.close(True)
     shown = stream.getvalue()
     assert "Model: steps 2/3" in shown
-    assert shown.endswith("Model done in 3 s\n")
+    assert shown.endswith("polyfold: Model done in 3.0 s\n")
 
 
 def test_nothing_is_shown_by_default():
-    assert displays(False) == []
-    assert len(displays(True)) == 1
+    assert _display(False) == []
+    assert len(_display(True)) == 1
     show_progress()
-    assert len(displays(False)) == 1
+    assert len(_display(False)) == 1
 
 
 def test_a_terminal_gets_a_bar_and_a_pipe_gets_lines(monkeypatch):
     pytest.importorskip("rich")
+    pytest.importorskip("tqdm")
 
     def chosen():
-        with monkeypatch.context() as patch:
-            for name in ("lines", "rich_bar"):
-                patch.setattr(f"polyfold._progress.{name}", lambda target, name=name: name)
-            return displays(True)
+        (display,) = _display(True)
+        return type(display)
 
-    assert chosen() == ["lines"]
+    assert chosen() is ProgressDisplay
     monkeypatch.setattr("sys.stderr", Terminal())
-    monkeypatch.setattr("polyfold._progress.find_spec", lambda name: None)
-    assert chosen() == ["lines"]
-    monkeypatch.setattr("polyfold._progress.find_spec", lambda name: name == "rich" or None)
-    assert chosen() == ["rich_bar"]
+    for installed, expected in (([], ProgressDisplay), (["rich", "tqdm"], RichBar), (["tqdm"], TqdmBar)):
+        monkeypatch.setattr("polyfold._progress.find_spec", lambda name, known=installed: name in known or None)
+        assert chosen() is expected
 
 
 def test_a_fit_prints_only_if_asked(capsys, X):
@@ -181,12 +173,6 @@ def test_a_fit_prints_only_if_asked(capsys, X):
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("KernelEmbedding done") == 1
-
-
-def test_the_log_receives_the_lines(caplog, X):
-    with caplog.at_level(logging.INFO, logger="polyfold"):
-        KernelEmbedding().fit(X)
-    assert [message.split(" in ")[0] for message in caplog.messages] == ["KernelEmbedding done"]
 
 
 def test_loops_outside_a_fit_print_nothing(capsys):

@@ -8,7 +8,7 @@ from sklearn import config_context, get_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from polyfold import MultilayerBootstrapNetwork
-from polyfold._threads import library_threads, n_threads, threaded, using_threads
+from polyfold._threads import n_threads, single_threaded_libraries, threaded, using_threads
 
 
 def blas_numbers():
@@ -141,25 +141,23 @@ def test_a_wrong_number_of_jobs_names_parameter_rule_value_and_way_out(use, n_jo
 
 
 def test_blas_is_limited_within_and_restored_after():
-    with library_threads(1):
+    with single_threaded_libraries():
         assert blas_numbers() == {1}
     assert blas_numbers() == {2}
 
 
 def test_blas_is_restored_after_an_error():
-    with pytest.raises(ZeroDivisionError), library_threads(1):
+    with pytest.raises(ZeroDivisionError), single_threaded_libraries():
         raise ZeroDivisionError
     assert blas_numbers() == {2}
 
 
-def test_of_nested_limits_the_lowest_holds():
-    with library_threads(3):
-        assert blas_numbers() == {3}
-        with library_threads(1):
-            with library_threads(2):
-                assert blas_numbers() == {1}
+def test_nested_limits_end_with_the_outermost():
+    with single_threaded_libraries():
+        with single_threaded_libraries():
             assert blas_numbers() == {1}
-        assert blas_numbers() == {3}
+        assert blas_numbers() == {1}
+    assert blas_numbers() == {2}
 
 
 def test_overlapping_limits_in_threads_end_with_the_number_before_the_first():
@@ -167,7 +165,7 @@ def test_overlapping_limits_in_threads_end_with_the_number_before_the_first():
     seen = []
 
     def first():
-        with library_threads(1):
+        with single_threaded_libraries():
             entered.set()
             both.wait(10)
         seen.append(blas_numbers())
@@ -175,7 +173,7 @@ def test_overlapping_limits_in_threads_end_with_the_number_before_the_first():
 
     def second():
         entered.wait(10)
-        with library_threads(1):
+        with single_threaded_libraries():
             both.set()
             left.wait(10)
 
@@ -204,7 +202,7 @@ def test_numbers_that_belong_to_a_thread_are_restored_there(monkeypatch):
     inside = threading.Barrier(2)
 
     def work():
-        with library_threads(1):
+        with single_threaded_libraries():
             inside.wait(10)
             seen.append(library.num_threads)
             inside.wait(10)

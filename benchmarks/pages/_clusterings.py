@@ -75,12 +75,16 @@ def summary(figures: dict[str, Any]) -> str:
     """Mean NMI of every method over groups of sets, with the number of clusters given and without it."""
     runs = together(figures)
     groups, methods = groups_of_sets(runs), _methods(runs)
+    held = {"held out": groups["held out"]}
+    head = [*_head(groups), "CPU s, held out"]
     tables = []
     for title, is_told in (("Number of clusters given", True), ("Number of clusters unknown, default labels", False)):
         chosen = [m for m in methods if METHODS[m].is_told is is_told]
-        tables.append(f"{title}, mean NMI in %:\n\n{_means(runs, groups, chosen, label_score(NMI), missing=1)}")
-    cost = _means(runs, groups, methods, lambda run: run["cpu"], np.median, missing=1)
-    return "\n\n".join([*tables, f"Median CPU seconds of a fit:\n\n{cost}"])
+        scores = _rows(runs, groups, chosen, label_score(NMI), missing=1)
+        costs = _rows(runs, held, chosen, lambda run: run["cpu"], np.median, missing=1)
+        rows = [[*row, cost] for row, (_, cost) in zip(scores, costs, strict=True) if set(row[1:]) != {"–"}]
+        tables.append(f"{title}, mean NMI in %:\n\n{table(head, rows)}")
+    return "\n\n".join(tables)
 
 
 def section(figures: dict[str, Any]) -> str:
@@ -121,14 +125,18 @@ def _methods(runs: Runs) -> list[str]:
     return [label for label in METHODS if any(label in found for found in runs.values())]
 
 
-def _means(
+def _head(groups: dict[str, list[str]]) -> list[str]:
+    return ["", *(f"{group} ({len(names)})" for group, names in groups.items())]
+
+
+def _rows(
     runs: Runs,
     groups: dict[str, list[str]],
     methods: list[str],
     read: Callable[[Run], float],
     middle: Any = np.mean,
     missing: float = np.inf,
-) -> str:
+) -> list[list[str]]:
     """One line per method; a number in brackets is the number of sets it ran on if it is not all of them.
 
     A method that misses more than `missing` sets of a group has a dash, because its mean cannot be compared.
@@ -142,7 +150,17 @@ def _means(
             shown = known and len(names) - len(known) <= missing
             row.append(f"{middle(known):.1f}{fewer}" if shown else "–")
         rows.append(row)
-    return table(["", *(f"{group} ({len(names)})" for group, names in groups.items())], rows)
+    return rows
+
+
+def _means(
+    runs: Runs,
+    groups: dict[str, list[str]],
+    methods: list[str],
+    read: Callable[[Run], float],
+    middle: Any = np.mean,
+) -> str:
+    return table(_head(groups), _rows(runs, groups, methods, read, middle))
 
 
 def _by_set(runs: Runs, groups: dict[str, list[str]], methods: list[str], read: Callable[[Run], float]) -> str:

@@ -30,20 +30,20 @@ def by_set(figures: dict[str, Any]) -> dict[str, dict[str, dict[str, float]]]:
 
 def summary(figures: dict[str, Any]) -> str:
     """Means over the held-out sets, and over the others."""
-    sets, rows = by_set(figures), []
-    for label, held in (("held out", True), ("used for choices", False)):
-        names = [n for n in sets if (n in HELD_OUT) is held]
-        known = [m for m in NAMES if all(m in sets[n] for n in names)]
-        columns = [
-            cells([float(np.mean([sets[n][m][score] for n in names])) for m in known], digits, best)
-            for score, (_, digits, best) in SCORES.items()
-            if score != "megabytes"
-        ]
-        rows += [
-            [f"{NAMES[m]}, {label} ({len(names)} sets)", *values]
-            for m, values in zip(known, zip(*columns, strict=True), strict=True)
-        ]
-    return table(["", "accuracy, %", "trustworthiness", "CPU time, relative to umap-learn"], rows)
+    sets = by_set(figures)
+    groups = {
+        "held out": [n for n in sets if n in HELD_OUT],
+        "others": [n for n in sets if n not in HELD_OUT],
+    }
+    known = [m for m in NAMES if all(m in found for found in sets.values())]
+    head, columns = [""], []
+    for score, (title, digits, best) in SCORES.items():
+        if score == "megabytes":
+            continue
+        for group, names in groups.items():
+            head.append(f"{title}: {group} ({len(names)})")
+            columns.append(cells([float(np.mean([sets[n][m][score] for n in names])) for m in known], digits, best))
+    return table(head, [[NAMES[m], *values] for m, *values in zip(known, *columns, strict=True)])
 
 
 def section(figures: dict[str, Any]) -> str:

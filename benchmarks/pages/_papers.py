@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from benchmarks.pages._markdown import table
+from benchmarks.pages._markdown import cells, table
 from benchmarks.pages.reproduction import results
 
 
@@ -102,28 +102,11 @@ def nonredundant_digits() -> str:
 
 
 def nonredundant_few() -> str:
-    """Say how both fare where labels are few."""
+    """Return errors with few labels over the number of coordinates."""
     errors = few_label_errors()
-    best = {name: min(found, key=found.__getitem__) for name, found in errors.items()}
-    first = min(errors[OURS])
-    plain, ours = (f"{errors[name][best[name]]:.1f} at {best[name]}" for name in (PLAIN, OURS))
-    return (
-        f"With 300 labels non-redundant coordinates have an error of {errors[OURS][first]:.1f} against "
-        f"{errors[PLAIN][first]:.1f} at {first}; at their best {ours}, where plain ones reach {plain}."
-    )
-
-
-def bootstrap_sets() -> str:
-    """Return NMI on the sets of the paper's Table 7, and of k-means there."""
-    tables = experiment("mbn-table7")["tables"]
-    found: dict[str, dict[str, Any]] = {}
-    for entry in tables[0]["entries"]:
-        name, method = entry["labels"]
-        if entry["ours"] is not None:
-            found.setdefault(name, {})[method] = entry
-    rows = []
-    for name, methods in found.items():
-        ours, plain = methods["MBN + k-means"], methods.get("k-means")
-        printed = "–" if ours["paper"] is None else f"{ours['paper']:.1f}"
-        rows.append([name, f"{ours['ours']:.1f}", printed, "–" if plain is None else f"{plain['ours']:.1f}"])
-    return table(["NMI, %", "network", "network, in the paper", "k-means"], rows)
+    counts = sorted(errors[OURS])
+    rows = [
+        [label, *cells([errors[name][count] for count in counts], 1, None)]
+        for label, name in (("plain eigenmaps", PLAIN), ("non-redundant", OURS))
+    ]
+    return table(["coordinates", *map(str, counts)], rows)

@@ -14,68 +14,67 @@ MARK = "<!-- Written by `python -m benchmarks.pages.peers` from benchmarks/resul
 
 HEAD = """# How polyfold compares
 
-This page summarises our measurements against other methods. Read it to decide whether polyfold suits your task.
-The [appendix](peers-numbers.md) has the numbers of every data set.
+Read this page to decide whether polyfold suits your task. It summarises measurements of polyfold and other methods. The
+[appendix](peers-numbers.md) has the numbers of every data set.
 
-All numbers come from the scripts in `benchmarks/studies` and are stored in `benchmarks/results`. Each method has one
-setting for all data sets. Run times were measured on two shared cores, so compare them only within one table.
+All numbers come from `benchmarks/studies`. Each method has one setting for all data sets. Run times were measured on
+two shared cores, so compare them only within one table.
 
 ## Which data were used for choices
 
-Some defaults of polyfold were chosen on data sets of this page. Numbers on these sets are optimistic. Each section
-therefore shows held-out sets first.
+Some defaults of polyfold were chosen on data sets of this page. Numbers on these sets are optimistic.
 
 | section | used for choices | held out |
 | --- | --- | --- |
-| axes | 12 shapes for the rules, 20 more seen before the last change | ten shapes written after that |
+| axes | 32 shapes | ten shapes that were written after all choices |
 | clusters | other labelled sets; Banking77 for one constant | USPS, Isolet, Fourier, ORL faces, segment, Reuters |
-| maps | 13 sets, with Isolet and wine | USPS, Fourier, ORL faces, segment, Reuters, iris, breast cancer |
+| maps | 13 sets, among them Isolet and wine | USPS, Fourier, ORL faces, segment, Reuters, iris, breast cancer |
 | few coordinates | digits and MNIST | USPS |
 | search | MNIST | none |
 
 "Held out" means that no constant was chosen to improve these sets. The numbers of held-out sets were looked at several
-times during development, and the policy module quotes some of them. So they are not completely fresh."""
+times during development, and the policy module quotes some of them. So they are not fresh."""
 
 AXES = """## Axes
 
-Can the latent directions of a shape be predicted from its axes? The score is the R² of the worst direction, by
-10-nearest-neighbours regression. A perfect result is 1. The shapes have 2,000 points, and the number of axes equals the
-number of directions. "Best single kernel" is the best of four kernels, chosen with the known directions.
+Each shape has known latent directions, such as the length and the height of a roll. The score is the R² of a
+10-nearest-neighbours regression of the worst direction on the axes. A perfect result is 1. The shapes have 2,000
+points. "Best single kernel" is the best of four kernels, chosen with the known directions.
 
 {unseen}
 
-The [appendix](peers-numbers.md#axes) compares scikit-learn's `SpectralEmbedding`, `Isomap` and
-`LocallyLinearEmbedding`, and UMAP on the shapes that were used for choices."""
+The [appendix](peers-numbers.md#axes) compares scikit-learn's embeddings and UMAP on the shapes that were used for
+choices."""
 
 CLUSTERS = """## Clusters
 
-At most 5,000 rows of each labelled set, and all rows of four sets of sentence embeddings. UMAP has 5 components. Leiden
-runs on UMAP's neighbour graph at resolution 1. HDBSCAN has clusters of at least 10 rows. A number in brackets is the
-number of sets on which a method ran, if one is missing. A dash means that more are missing.{older}
+Labelled sets have at most 5,000 rows. UMAP has 5 components. Leiden runs on UMAP's neighbour graph at resolution 1.
+HDBSCAN has clusters of at least 10 rows. NMI (normalised mutual information) compares clusters with the known classes.
+A number in brackets is the number of sets, if a method did not run on one of them. A dash means that more are missing.
+The last column is the median CPU time of a fit. `BootstrapClustering(c)` gets the number of classes.{older}
 
 {summary}
 
 ![NMI of clusterings on every set, with the number of clusters given](images/peers-clusters.png)
 
-The number of classes cannot be found reliably without labels. Our default labels are one of several levels, and the
-appendix shows how many clusters each method finds."""
+Our default labels are one of several levels."""
 
 OLDER = """
 
 **These numbers of `BootstrapClustering` are older than the rest of the table.** They were measured before bootstrap
-networks were rewritten, with ten seeds for small sets and three for others. They will be measured again."""
+networks were rewritten, with ten seeds for small sets and three for others."""
 
 FULL = """### 60,000 images of MNIST
 
-One run on two cores. UMAP has 10 components and is followed by k-means; with a seed it uses one core for its layout.
-MNIST was used for choices.
+One run on two cores. UMAP has 10 components and is followed by k-means. MNIST was used for choices.
 
 {full}"""
 
 MAPS = """## Maps
 
-Maps in two dimensions of at most 5,000 rows, with default settings. Accuracy is that of 10 nearest neighbours in the
-map, leave-one-out. Trustworthiness is about the 15 nearest neighbours in the input. `BootstrapMap` uses t-SNE.
+Maps in two dimensions of at most 5,000 rows, with default settings. Accuracy is that of a 10-nearest-neighbours
+classifier on the map, leave-one-out. Trustworthiness measures whether neighbours on the map are among the 15 nearest
+neighbours in the input. `BootstrapMap` uses t-SNE. Choices were made on the other sets.
 
 {summary}
 
@@ -83,8 +82,8 @@ The numbers of `BootstrapMap` were measured before bootstrap networks were rewri
 
 FEW = """## Few coordinates for a classifier
 
-Error of 10 nearest neighbours on 2, 3, 5 and 10 coordinates of 5,000 images, by five-fold cross-validation, mean of
-three draws. Embeddings do not see the labels.
+Error of a 10-nearest-neighbours classifier on 2, 3, 5 and 10 coordinates of 5,000 images, by five-fold
+cross-validation, mean of three draws. The embeddings do not use the labels.
 
 {summary}
 
@@ -95,8 +94,8 @@ three draws. Embeddings do not see the labels.
 SEARCH = """## Search
 
 60,000 images of MNIST in 15 modules of 20 dimensions, one thread. The table compares `engine="hnsw"`, a graph on some
-modules, with FAISS's HNSW on all 300 dimensions (16 links, efConstruction 40). Both use the least effort that reaches
-the level. Recall refers to the 10 nearest rows in all dimensions, precision to the 10 nearest in pixels.
+modules, with FAISS's HNSW on all 300 dimensions (16 links, efConstruction 40). A ratio above 1 means that FAISS is
+faster. Recall refers to the 10 nearest rows in all dimensions, precision to the 10 nearest in pixels.
 
 {summary}
 
@@ -105,12 +104,13 @@ the level. Recall refers to the 10 nearest rows in all dimensions, precision to 
 MODULES = """## Modules
 
 MNIST, 12,000 images to fit and 2,000 to test, one draw, 15 modules of 20 dimensions. Precision is the fraction of the
-10 nearest images in pixels that is found. Accuracy is that of a vote of 5-nearest-neighbours classifiers.
+10 nearest images in pixels that is found. Accuracy is that of a vote of 5-nearest-neighbours classifiers. The first row
+has three simpler ways to make modules ([Reeve2018]).
 
 {quality}
 
-One large kernel PCA is as accurate as the modules. Modules add votes, search on some of them, and search after the loss
-of some."""
+One large kernel PCA is slightly more accurate. With modules you can vote, search on some of them, and continue if some
+are lost."""
 
 APPENDIX = """# Comparison: all numbers
 

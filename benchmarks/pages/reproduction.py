@@ -16,22 +16,24 @@ MARK = "<!-- Written by `python -m benchmarks.pages.reproduction` from the resul
 
 HEAD = """# Reproduction of the papers
 
-We repeated the tables and figures of the four papers behind polyfold: {run} of {all}{left}. For every comparative claim
+We repeated {run} of the {all} tables and figures of the four papers behind polyfold{left}. For every comparative claim
 that we found in a paper, a verdict states whether it holds in our runs. Each paper has a page with all tables, figures
-and claims, our numbers next to the printed ones."""
+and claims, our numbers next to the printed ones. "Cannot be tested" counts claims about data sets that we do not
+have."""
 
 RULES = """## How claims are judged
 
-- "A is better than B" holds if our mean over the draws has that sign, however small the difference.
+- "A is better than B" holds if our mean over the random draws has that sign, however small the difference.
 - A claim with the word *clearly* or with a number must reach that difference.
-- Other claims need a threshold of our own. The page of the paper gives it with the observation, as *judged*.
+- Claims such as "about equal" need a threshold of our own. It is given with the observation, as *judged*.
 - A claim about several data sets is judged on each of them.
-- A claim cannot be tested if its data set is not available to us. Data sets marked *regenerated* were generated again
-  by the published recipes.
+- Data sets marked *regenerated* were generated again by the published recipes.
 
 ## Claims that do not hold
 
-The linked pages give our observation and, if we found it, the reason."""
+MBM is the algorithm for modular kernel PCA. MBN is a multilayer bootstrap network, and its student is a small network
+that reproduces it. Non-redundant coordinates are compared with plain ones, and with those that Dsilva et al. select.
+In "x against y", the claim is that x is larger. The linked pages give reasons, if we found them."""
 
 USAGE = """## Run the experiments
 
@@ -93,14 +95,14 @@ def counts(found: dict[str, dict[str, Any]]) -> str:
 def failures(found: dict[str, dict[str, Any]]) -> str:
     """List the claims that do not hold, with links to their experiments."""
     rows = [
-        [claim["statement"], claim["source"], f"[{name}](reproduction/{paper.name}.md#{name})"]
+        [claim["statement"], claim["evidence"], f"[{claim['source']}](reproduction/{paper.name}.md#{name})"]
         for paper in papers().values()
         for name in paper.experiments
         for claim in found.get(name, {}).get("claims", [])
         if claim["verdict"] == FAILS
     ]
     return "\n".join(
-        "| " + " | ".join(row) + " |" for row in [["claim", "in the paper", "experiment"], ["---"] * 3, *rows]
+        "| " + " | ".join(row) + " |" for row in [["claim", "observed here", "in the paper"], ["---"] * 3, *rows]
     )
 
 

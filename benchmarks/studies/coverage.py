@@ -5,8 +5,6 @@ and seeds.
 
 - `neighbor_recall_` and `assignment_error_` are fractions on a sample of 256 and 100 rows. The truth is the fraction on
   all rows. It is covered if it is within the Wilson interval, at two standard errors, of a fraction of that many rows.
-- `landmark_error_` is an upper bound. The truth is the residual of the coordinates of all rows in a regression on the
-  coordinates of the landmarks' model. It is covered if it is no larger.
 - `reliability_` has no error: 20 repetitions show its bias and its spread. The truth is the squared correlation of the
   similarity, over all pairs of rows, with the mean of 16 other replicates, divided by the reliability of that mean.
 
@@ -15,7 +13,6 @@ Expected: at least 90 % are covered, and `reliability_` is unbiased.
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +23,8 @@ import polyfold as pf
 from polyfold.bootstrap import fit_encoder, make_first_layer
 from polyfold.bootstrap._encoder import reliability as spearman_brown
 from polyfold.neighbors import _search
-from polyfold.sources import _picking
 
 ROWS, REPETITIONS = 600, 100
-LANDMARKS = 200
 REPLICATES, RELIABILITY_REPETITIONS = 16, 20
 CHECKED_ROWS = 100
 
@@ -125,28 +120,6 @@ def assignments(folder: Path) -> dict[str, Any]:
     return found
 
 
-def landmarks(folder: Path) -> dict[str, Any]:
-    """`landmark_error_` of Isomap."""
-    found = {}
-    for kind, make in KINDS.items():
-        estimates, truths, covered = [], [], []
-        for seed in range(REPETITIONS):
-            X = make(np.random.default_rng(seed))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # groups are separate components
-                whole = pf.KernelEmbedding(2, kernel="isomap", random_state=seed).fit(X).transform(X)
-                usual, _picking.LANDMARKS = _picking.LANDMARKS, LANDMARKS
-                model = pf.KernelEmbedding(2, kernel="isomap", random_state=seed).fit(X)
-                _picking.LANDMARKS = usual
-            Z, A = (part - part.mean(axis=0) for part in (np.asarray(model.transform(X)), whole))
-            residual = np.linalg.norm(Z - A @ np.linalg.lstsq(A, Z, rcond=None)[0], axis=0) / np.linalg.norm(Z, axis=0)
-            estimates += model.landmark_error_.tolist()
-            truths += residual.tolist()
-            covered += (residual <= model.landmark_error_).tolist()
-        found[kind] = figures(estimates, truths, covered)
-    return found
-
-
 def similarity(codes: np.ndarray) -> np.ndarray:
     """Fraction of shared codes of all pairs of rows."""
     first, second = np.triu_indices(codes.shape[1], 1)
@@ -179,4 +152,4 @@ def reliability(folder: Path) -> dict[str, Any]:
     return found
 
 
-PARTS = {"neighbors": neighbors, "assignments": assignments, "landmarks": landmarks, "reliability": reliability}
+PARTS = {"neighbors": neighbors, "assignments": assignments, "reliability": reliability}

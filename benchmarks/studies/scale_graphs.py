@@ -8,7 +8,7 @@ Design: ``NonRedundantEmbedding(5)`` with its default kernel, every size in a fr
 - ``roll``: a Swiss roll of two known coordinates (`polyfold.datasets.make_swiss_roll`); R² of both by 10 nearest
   neighbours in the five coordinates, in the same way.
 - ``landmarks``: the largest size as a stream with a budget of half of its rows, and on Dask: 50,000 rows stand for all,
-  which are placed block by block; R² and errors as above, beside `landmark_error_`.
+  which are placed block by block; R² and errors as above.
 - ``kernels``: plain embeddings by the other graph kernels on the roll.
 - ``million``: 1,000,000 rows of the roll, non-redundant and plain.
 
@@ -109,7 +109,7 @@ def told(model: Any) -> dict[str, Any]:
     if hasattr(model, "novelty_"):
         said |= {"redundancy": model.novelty_, "bandwidths": model.bandwidths_}
     if model.landmarks_ is not None:
-        said |= {"landmarks": len(model.landmarks_), "landmark error": model.landmark_error_}
+        said |= {"landmarks": len(model.landmarks_)}
     return said
 
 

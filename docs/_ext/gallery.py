@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 # Folder of examples -> place in the gallery.
-ORDER = ["start", "modules", "groups", "axes", "deep", "use"]
+ORDER = ["start", "axes", "groups", "modules", "deep", "use"]
 
 
 def executed(examples: Path) -> str:

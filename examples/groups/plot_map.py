@@ -2,8 +2,8 @@
 A map of the data
 =================
 
-A layout of the neighbours that share centres of a bootstrap network. There is no bandwidth and no number of neighbours
-to choose, and new rows can be transformed.
+A layout of the nearest neighbours that a bootstrap network finds. You do not have to choose a bandwidth or a number of
+neighbours, and new rows can be transformed.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """
-Pictures in one line, and a page to explore
-===========================================
+Plots and an HTML report
+========================
 
-Every question about a fitted model has a picture in scikit-learn's manner, ``SomethingDisplay.from_estimator``, and
-:func:`polyfold.report.explore` writes one HTML file with linked views that needs no server.
+Plots of a fitted model are display classes as in scikit-learn: ``SomethingDisplay.from_estimator``.
+:func:`polyfold.report.explore` writes one HTML file with linked plots, which needs no server.
 """
 
 import tempfile
@@ -55,8 +55,8 @@ RepresentationDisplay.from_estimator(axes, X, y=y, images=images)
 plt.show()
 
 # %%
-# The page
-# --------
+# The HTML report
+# ---------------
 # Select points in one view and see them in all views. Change λ with the slider. Click a point to see its neighbours.
 
 page = explore(model, X, y=y, images=images, path=Path(tempfile.mkdtemp()) / "digits.html")

@@ -96,7 +96,7 @@ def figure5(run: Run) -> Report:
         observed(
             "the boundary is linear at λ = 0 and not at λ = 0.5",
             lines[0.0] > 0.99 > lines[0.5],
-            f"neighbours along one projection predicted alike: {100 * lines[0.0]:.1f} and {100 * lines[0.5]:.1f} %",
+            f"neighbours on a projection with equal predictions: {100 * lines[0.0]:.1f} and {100 * lines[0.5]:.1f} %",
             source="Fig. 5",
         ),
     ]

@@ -69,6 +69,6 @@ def _one_against_others(code: NDArray, inside: NDArray) -> float:
 
 
 def _by_one_line(lattice: NDArray, predicted: NDArray, direction: NDArray) -> float:
-    """Fraction of neighbours along the order of one projection that are predicted alike: 1 where it alone decides."""
+    """Fraction of neighbours along the order of one projection with equal predictions: 1 if it alone decides."""
     order = predicted[np.argsort(lattice @ direction, kind="stable")]
     return float(np.mean(order[1:] == order[:-1]))

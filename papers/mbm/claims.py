@@ -28,7 +28,7 @@ def solver_claims(found: Cells, name: str) -> list[Claim]:
             digits=2,
         ),
         ahead(
-            f"Adam needs at least twice the time of MBM on {name}: s against twice",
+            f"Adam needs at least twice the time of MBM on {name}: seconds of Adam against twice those of MBM",
             seconds["Adam"],
             [2 * value for value in seconds["MBM"]],
             source=source,

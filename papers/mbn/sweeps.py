@@ -95,7 +95,7 @@ def figure12(run: Run) -> Report:
     5,000 training images and k1 = 2500, 2,500 test images (60,000, 4500 and 10,000 in the paper).
 
     Expected: NMI rises until k ≈ 1.5 c = 15 and drops where k is smaller. An extra cell with a quarter of the
-    clusterings tests whether their number makes up for the weakness of each.
+    clusterings tests whether their number compensates for the weakness of each.
     """
     sizes = halved(run["first_layer"], 2)
     counts = (run["clusterings"], run["clusterings"] // 4)
@@ -110,7 +110,7 @@ def figure12(run: Run) -> Report:
     high, low = (_typical(curves, wanted) for wanted in (_enough, _weak))
     why = (
         f"It falls slowly, with {counts[0]} clusterings {_falling(curves)}, and faster with {counts[1]}, "
-        f"{_falling(fewer)}: many clusterings make up for the weakness of each"
+        f"{_falling(fewer)}: many clusterings compensate for the weakness of each"
     )
     statement = "NMI drops where the last layer has less than 1.5 c centres, on average over the output dimensions"
     claims = [drop_claim(statement, [high], [low], "Fig. 12, Sec. 5.3.1", why)]

@@ -14,5 +14,6 @@ PAPER = Paper(
     "Blau2017",
     "Non-Redundant Spectral Dimensionality Reduction",
     "The photograph of Figs. 7 and 8 is not available (two of scikit-learn's replace it), and the heads of Fig. 6 "
-    "have 32 × 32 pixels here instead of 64 × 64. Roll, strip and ring are drawn anew; their sizes are not printed.",
+    "have 32 × 32 pixels here instead of 64 × 64. Roll, strip and ring are generated again, because "
+    "their sizes are not printed.",
 )

@@ -56,7 +56,7 @@ def _replace(path: Path, parts: Iterable[bytes | memoryview]) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path for a file or a folder, which replaces `path` at the end unless an error occurs."""
     path = Path(path)
-    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}.part{path.suffix}")
+    temporary = path.with_name(f".{uuid.uuid4().hex[:12]}.part{path.suffix}")  # short, as in `_replace`
     before = temporary.with_suffix(".old")
     try:
         yield temporary

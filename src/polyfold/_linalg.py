@@ -1,6 +1,8 @@
 """Numeric guards: eigenpairs that move together, stable roots, row blocks, distances."""
 
+import itertools
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -155,21 +157,13 @@ def distinct_rows(X: Any) -> tuple[NDArray, NDArray] | None:
 
     Notes
     -----
-    O(n d) time and one integer per row: rows are compared by a 64-bit hash, then those of equal hash in full.
+    O(n d) time and one digest of 16 bytes per row.
     """
-    X = _canonical_rows(X)
-    # Rows of equal hash differ once in 2⁶⁴ pairs; then another hash is as good as new.
-    for seed in range(8):
-        _, first, inverse = np.unique(_hashes(X, seed), return_index=True, return_inverse=True)
-        if len(first) == X.shape[0]:
-            return None
-        copies = np.flatnonzero(first[inverse] != np.arange(X.shape[0]))
-        if _are_equal(X, copies, first[inverse[copies]]):
-            order = np.argsort(first)
-            rank = np.empty_like(order)
-            rank[order] = np.arange(len(order))
-            return first[order], rank[inverse]
-    raise AssertionError("eight hashes cannot all collide")
+    numbers: dict[bytes, int] = {}
+    inverse = np.array([numbers.setdefault(digest, len(numbers)) for digest in _row_digests(X)])
+    if len(numbers) == X.shape[0]:
+        return None
+    return np.unique(inverse, return_index=True)[1], inverse
 
 
 def n_distinct(X: Any) -> int:
@@ -178,45 +172,15 @@ def n_distinct(X: Any) -> int:
     return X.shape[0] if copies is None else len(copies[0])
 
 
-def _canonical_rows(X: Any) -> Any:
-    """Sparse rows with every column at most once, in order and not zero; dense ones as they are."""
-    if not sp.issparse(X):
-        return np.asarray(X)
-    X = sp.csr_array(X)
-    if not X.has_canonical_format or not X.data.all():
-        X = X.copy()
+def _row_digests(X: Any) -> Iterator[bytes]:
+    """Yield a digest of every row; equal rows have equal digests."""
+    if sp.issparse(X):
+        X = sp.csr_array(X, copy=True)
         X.sum_duplicates()
         X.eliminate_zeros()
-    return X
-
-
-def _bits(values: NDArray) -> NDArray:
-    """Whole numbers that are equal where the values are."""
-    if values.dtype.kind != "f":
-        return values.astype(np.uint64)
-    # Adding zero turns -0.0, equal to 0.0 but of other bits, into 0.0.
-    bits = (values + values.dtype.type(0)).view(f"u{values.itemsize}").astype(np.uint64)
-    # Short numbers leave the low bits of doubles empty, and a product passes bits only upwards.
-    return bits ^ (bits >> np.uint64(32))
-
-
-def _hashes(X: Any, seed: int) -> NDArray:
-    """Sum of the bits of every row, weighted by column, modulo 2⁶⁴: (n,) uint64."""
-    weights = np.random.default_rng([seed, X.shape[1]]).integers(1, 2**63, size=X.shape[1], dtype=np.uint64) | 1
-    if sp.issparse(X):
-        sums = np.concatenate([[np.uint64(0)], np.cumsum(_bits(X.data) * weights[X.indices], dtype=np.uint64)])
-        return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
-    out = np.empty(len(X), dtype=np.uint64)
+        for start, end in itertools.pairwise(X.indptr):
+            yield blake2b(X.indices[start:end].tobytes() + X.data[start:end].tobytes(), digest_size=16).digest()
+        return
     for rows in row_blocks(*X.shape):
-        out[rows] = _bits(X[rows]) @ weights
-    return out
-
-
-def _are_equal(X: Any, i: NDArray, j: NDArray) -> bool:
-    """Whether row ``i[t]`` equals row ``j[t]`` for every t."""
-    if sp.issparse(X):
-        A, B = X[i], X[j]
-        same = np.array_equal(A.indptr, B.indptr) and np.array_equal(A.indices, B.indices)
-        return same and np.array_equal(_bits(A.data), _bits(B.data))
-    blocks = row_blocks(len(i), X.shape[1])
-    return all(np.array_equal(_bits(X[i[block]]), _bits(X[j[block]])) for block in blocks)
+        # Adding zero turns -0.0, equal to 0.0 but of other bytes, into 0.0.
+        yield from (blake2b(row, digest_size=16).digest() for row in np.ascontiguousarray(X[rows] + X.dtype.type(0)))

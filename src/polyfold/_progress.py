@@ -1,4 +1,4 @@
-"""Progress of long fits: named phases and counted loops, shown as a bar, in the log and to scikit-learn's callbacks.
+"""Progress of long fits: named phases and counted loops, shown as a bar and to scikit-learn's callbacks.
 
 An estimator opens a fit (`shows_progress`). Algorithms name their phases (`phase`) and count their loops (`track`),
 and do not depend on who watches. Nothing predicts time: a bar shows the phase, its count and the time elapsed.
@@ -6,7 +6,6 @@ and do not depend on who watches. Nothing predicts time: a bar shows the phase, 
 
 import contextlib
 import functools
-import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
@@ -15,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.util import find_spec
 from numbers import Integral
-from typing import Any, Concatenate, ParamSpec, TextIO, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TextIO, TypeVar
 
 import numpy as np
 
@@ -34,10 +33,6 @@ Estimator = TypeVar("Estimator")
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-logger = logging.getLogger("polyfold")
-logger.addHandler(logging.NullHandler())
-# Seconds between two updates of a bar, and between two lines of a log.
-_REFRESH, _EVERY = 0.1, 10.0
 # A broken pipe or a closed terminal must not end the fit.
 _SURVIVED = contextlib.suppress(OSError, ValueError)
 
@@ -56,20 +51,16 @@ class ProgressStep:
         return f"{self.name} {self.done}" if self.total is None else f"{self.name} {self.done}/{self.total}"
 
 
-class Watcher:
-    """Follow a fit; subclasses override what they need."""
-
-    def begin(self, fit: "Fit", step: ProgressStep) -> None:
-        """Handle the start of a step."""
+class Watcher(Protocol):
+    """Follows a fit."""
 
     def update(self, fit: "Fit") -> None:
-        """Handle any change of the steps."""
-
-    def end(self, fit: "Fit", step: ProgressStep) -> None:
-        """Handle the end of a step that did not fail."""
+        """Handle a change of the steps."""
+        ...
 
     def close(self, fit: "Fit", finished: bool) -> None:
         """Handle the end of the fit."""
+        ...
 
 
 class Fit:
@@ -98,22 +89,19 @@ class Fit:
 
     def begin(self, step: ProgressStep) -> None:
         """Enter a step."""
-        for watcher in self._watchers:
-            watcher.begin(self, step)
         self.steps.append(step)
         self.update()
+
+    def end(self, step: ProgressStep, *, failed: bool) -> None:
+        """Leave a step. A loop that was left early can be closed late, after other steps have begun."""
+        self.steps = [other for other in self.steps if other is not step]
+        if not failed:
+            self.update()
 
     def update(self) -> None:
         """Pass a change on to the watchers."""
         for watcher in self._watchers:
             watcher.update(self)
-
-    def end(self, step: ProgressStep, *, failed: bool = False) -> None:
-        """Leave a step. A loop that was left early can be closed late, after other steps have begun."""
-        self.steps = [other for other in self.steps if other is not step]
-        if not failed:
-            for watcher in self._watchers:
-                watcher.end(self, step)
 
     def close(self, finished: bool) -> None:
         """End the fit."""
@@ -126,11 +114,14 @@ _FITS: ContextVar[tuple[Fit, ...] | None] = ContextVar("polyfold_fits", default=
 
 
 @contextmanager
-def watched(name: str, watchers: Sequence[Watcher]) -> Iterator[None]:
-    """Run a fit that `watchers` follow. A fit within a fit is part of it, and has its own watchers only if given."""
+def watched(name: str, *, verbose: bool = False, watchers: Sequence[Watcher] = ()) -> Iterator[None]:
+    """Run a fit that is displayed, if `verbose` or `show_progress` is on, and that `watchers` follow.
+
+    A fit within a fit is part of it: it has no display of its own.
+    """
     outer = _FITS.get()
-    own = Fit(name, watchers)
-    token = _FITS.set((*(outer or ()), *([own] if watchers else [])))
+    own = Fit(name, [*(_display(verbose) if outer is None else ()), *watchers])
+    token = _FITS.set((*(outer or ()), own))
     finished = False
     try:
         yield
@@ -138,11 +129,6 @@ def watched(name: str, watchers: Sequence[Watcher]) -> Iterator[None]:
     finally:
         _FITS.reset(token)
         own.close(finished)
-
-
-def is_watched() -> bool:
-    """Whether the current code is part of a fit that is already shown."""
-    return _FITS.get() is not None
 
 
 @contextmanager
@@ -156,6 +142,20 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
+def _within(step: ProgressStep) -> Iterator[tuple[Fit, ...]]:
+    """Run a step of the current fits."""
+    fits, failed = _FITS.get() or (), True
+    for fit in fits:
+        fit.begin(step)
+    try:
+        yield fits
+        failed = False
+    finally:
+        for fit in fits:
+            fit.end(step, failed=failed)
+
+
+@contextmanager
 def phase(name: str) -> Iterator[None]:
     """Name what runs within.
 
@@ -164,40 +164,21 @@ def phase(name: str) -> Iterator[None]:
     >>> with phase("kernel"):
     ...     pass
     """
-    fits, step = _FITS.get() or (), ProgressStep(name)
-    for fit in fits:
-        fit.begin(step)
-    failed = True
-    try:
+    with _within(ProgressStep(name)):
         yield
-        failed = False
-    finally:
-        for fit in fits:
-            fit.end(step, failed=failed)
 
 
 def track(items: Iterable[Item], what: str, *, total: int | None = None) -> Iterator[Item]:
     """Yield `items` and count them."""
-    fits = _FITS.get()
-    if not fits:
-        yield from items
-        return
     if total is None and isinstance(items, Sized):
         total = len(items)
     step = ProgressStep(what, total, 0)
-    for fit in fits:
-        fit.begin(step)
-    failed = True
-    try:
-        for item in items:
+    with _within(step) as fits:
+        for done, item in enumerate(items, start=1):
             yield item
-            step.done = (step.done or 0) + 1
+            step.done = done
             for fit in fits:
                 fit.update()
-        failed = False
-    finally:
-        for fit in fits:
-            fit.end(step, failed=failed)
 
 
 class _Switch:
@@ -210,8 +191,7 @@ def show_progress(show: bool = True) -> None:
     """Show the progress of all long fits on standard error, or stop it.
 
     On a terminal, rich (or tqdm if rich is not installed) draws one bar per fit; elsewhere a line is written every ten
-    seconds. ``verbose=1`` does the same for one estimator. By default nothing is printed. The logger "polyfold"
-    receives the lines at level INFO.
+    seconds. ``verbose=1`` does the same for one estimator. By default nothing is printed.
 
     Parameters
     ----------
@@ -225,43 +205,31 @@ def show_progress(show: bool = True) -> None:
     _Switch.on = bool(show)
 
 
-def displays(verbose: bool) -> list[Watcher]:
-    """Return the watchers of a fit: a bar or lines if `verbose` or `show_progress` is on, and the log."""
-    watchers: list[Watcher] = []
+def _display(verbose: bool) -> "list[ProgressDisplay]":
+    """Return a bar or lines on standard error if `verbose` or `show_progress` is on."""
     stream = sys.stderr
     # None in programs without a console.
-    if (verbose or _Switch.on) and stream is not None:
-        watchers.append(_bar(stream) or lines(lambda line: _print(stream, f"polyfold: {line}\n")))
-    if logger.isEnabledFor(logging.INFO):
-        watchers.append(lines(logger.info))
-    return watchers
+    if not (verbose or _Switch.on) or stream is None:
+        return []
+    if not stream.closed and stream.isatty():
+        for package, bar in (("rich", RichBar), ("tqdm", TqdmBar)):
+            if find_spec(package):
+                return [bar(stream)]
+    return [ProgressDisplay(stream)]
 
 
-def _bar(stream: TextIO) -> "ProgressDisplay | None":
-    if stream.closed or not stream.isatty():
-        return None
-    if find_spec("rich"):
-        return rich_bar(stream)
-    return tqdm_bar(stream) if find_spec("tqdm") else None
+class ProgressDisplay:
+    """Write a line every ten seconds, and one at the end."""
 
+    every = 10.0  # seconds between two updates
 
-class ProgressDisplay(Watcher):
-    """Show a fit, at most once in `every` seconds, and write one line at the end."""
-
-    def __init__(
-        self,
-        show: Callable[[Fit], object],
-        write: Callable[[str], object],
-        *,
-        every: float,
-        remove: Callable[[], object] = lambda: None,
-    ):
-        self._show, self._write, self._remove, self._every = show, write, remove, every
+    def __init__(self, stream: TextIO):
+        self._stream = stream
         self._last = 0.0
 
     def update(self, fit: Fit) -> None:
         """Show the fit if the last time is long enough ago."""
-        if fit.seconds - self._last >= self._every:
+        if fit.seconds - self._last >= self.every:
             self._last = fit.seconds
             with _SURVIVED:
                 self._show(fit)
@@ -270,67 +238,64 @@ class ProgressDisplay(Watcher):
         """Write the last line."""
         with _SURVIVED:
             self._remove()
-        self._write(f"{fit.name} {'done in' if finished else 'stopped after'} {duration(fit.seconds)}")
+            self._write(f"{fit.name} {'done in' if finished else 'stopped after'} {fit.seconds:.1f} s")
+
+    def _show(self, fit: Fit) -> None:
+        self._write(str(fit))
+
+    def _remove(self) -> None:
+        """Remove a bar."""
+
+    def _write(self, line: str) -> None:
+        self._stream.write(f"polyfold: {line}\n")
+        self._stream.flush()
 
 
-def lines(write: Callable[[str], object]) -> ProgressDisplay:
-    """Return a display that writes a line every ten seconds."""
-    return ProgressDisplay(lambda fit: write(str(fit)), write, every=_EVERY)
+class RichBar(ProgressDisplay):
+    """A bar of rich (extra ``cli``): the innermost loop, the steps it is in, and the time elapsed."""
 
+    every = 0.1
 
-def rich_bar(stream: TextIO) -> ProgressDisplay:
-    """Return a bar of rich (extra ``cli``): the innermost loop, the steps it is in, and the time elapsed."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    def __init__(self, stream: TextIO):
+        super().__init__(stream)
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    class Quiet(Console):
-        def on_broken_pipe(self) -> None:  # rich ends the program
-            self.quiet = True
+        class Quiet(Console):
+            def on_broken_pipe(self) -> None:  # rich ends the program
+                self.quiet = True
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(24), TimeElapsedColumn())
-    progress = Progress(*columns, console=Quiet(file=stream), auto_refresh=False, transient=True)
-    task = progress.add_task("", total=None)
-    with _SURVIVED:
-        progress.start()
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(24), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=Quiet(file=stream), auto_refresh=False, transient=True)
+        self._task = self._progress.add_task("", total=None)
+        with _SURVIVED:
+            self._progress.start()
 
-    def show(fit: Fit) -> None:
+    def _show(self, fit: Fit) -> None:
         done, total = fit.count
-        progress.update(task, description=str(fit), completed=done, total=total, refresh=True)
+        self._progress.update(self._task, description=str(fit), completed=done, total=total, refresh=True)
 
-    return ProgressDisplay(show, lambda line: _print(stream, f"{line}\n"), every=_REFRESH, remove=progress.stop)
-
-
-def tqdm_bar(stream: TextIO) -> ProgressDisplay:
-    """Return a bar of tqdm (extra ``progress``), used if rich is not installed."""
-    from tqdm import tqdm
-
-    bar = tqdm(file=stream, leave=False, mininterval=0, bar_format="{desc} |{bar:24}| {elapsed}")
-
-    def show(fit: Fit) -> None:
-        bar.n, bar.total = fit.count
-        bar.set_description_str(str(fit))
-
-    return ProgressDisplay(show, lambda line: _print(stream, f"{line}\n"), every=_REFRESH, remove=bar.close)
+    def _remove(self) -> None:
+        self._progress.stop()
 
 
-def duration(seconds: float) -> str:
-    """Format a time.
+class TqdmBar(ProgressDisplay):
+    """A bar of tqdm (extra ``progress``), used if rich is not installed."""
 
-    Examples
-    --------
-    >>> [duration(seconds) for seconds in (0.52, 31.4, 240, 4300)]
-    ['0.5 s', '31 s', '4 min', '1 h 12 min']
-    """
-    if seconds < 100:
-        return f"{round(seconds, 1) if seconds < 10 else round(seconds):g} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    every = 0.1
 
+    def __init__(self, stream: TextIO):
+        super().__init__(stream)
+        from tqdm import tqdm
 
-def _print(stream: TextIO, text: str) -> None:
-    with _SURVIVED:
-        stream.write(text)
-        stream.flush()
+        self._tqdm = tqdm(file=stream, leave=False, mininterval=0, bar_format="{desc} |{bar:24}| {elapsed}")
+
+    def _show(self, fit: Fit) -> None:
+        self._tqdm.n, self._tqdm.total = fit.count
+        self._tqdm.set_description_str(str(fit))
+
+    def _remove(self) -> None:
+        self._tqdm.close()
 
 
 class LongFit(CallbackSupportMixin):
@@ -348,12 +313,11 @@ def shows_progress(
     @functools.wraps(fit)
     def shown(self: Any, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         verbose = _check_verbose(self.verbose)
-        watchers = displays(verbose) if _FITS.get() is None else []
-        callbacks = _Callbacks.of(self, *args, **kwargs)
-        with watched(type(self).__name__, watchers if callbacks is None else [*watchers, callbacks]):
+        callbacks = _callbacks_of(self, *args, **kwargs)
+        with watched(type(self).__name__, verbose=verbose, watchers=callbacks):
             result = fit(self, *args, **kwargs)
-        if callbacks is not None:
-            callbacks.finish()
+        for found in callbacks:
+            found.finish()
         return result
 
     return shown
@@ -365,33 +329,36 @@ def _check_verbose(verbose: Any) -> bool:
     return bool(verbose)
 
 
-class _Callbacks(Watcher):
-    """scikit-learn's callbacks of an estimator: each outermost phase or loop of its fit is one task."""
+def _callbacks_of(estimator: Any, *args: Any, **kwargs: Any) -> "list[_Callbacks]":
+    """Return scikit-learn's callbacks of an estimator, if it has any, after announcing its fit."""
+    has_any = hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")
+    return [_Callbacks(estimator, *args, **kwargs)] if has_any else []
 
-    @classmethod
-    def of(cls, estimator: Any, *args: Any, **kwargs: Any) -> "_Callbacks | None":
-        """Return the callbacks after announcing the fit, or None if the estimator has none."""
-        if not hasattr(estimator, "_skl_callbacks") and not hasattr(estimator, "_parent_callback_ctx"):
-            return None
-        return cls(estimator, *args, **kwargs)
+
+class _Callbacks:
+    """scikit-learn's callbacks of an estimator: each outermost phase or loop of its fit is one task."""
 
     def __init__(self, estimator: Any, X: Any, y: Any = None, **kwargs: Any):
         self._estimator, self._data = estimator, {"X": X, "y": y}
         self._context = estimator._init_callback_context(max_subtasks=None)
         self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
-        self._task: tuple[ProgressStep, Any] | None = None
+        self._step: ProgressStep | None = None
+        self._task: Any = None
 
-    def begin(self, fit: Fit, step: ProgressStep) -> None:
-        """Begin a task with an outermost step."""
-        if self._task is None:
-            self._task = step, self._context.subcontext(task_name=step.name)
-            self._task[1].call_on_fit_task_begin(estimator=self._estimator, **self._data)
+    def update(self, fit: Fit) -> None:
+        """End the task of a step that has ended, and begin one with another outermost step."""
+        step = fit.steps[0] if fit.steps else None
+        if step is self._step:
+            return
+        if self._step is not None:
+            self._task.call_on_fit_task_end(estimator=self._estimator, **self._data)
+        self._step = step
+        if step is not None:
+            self._task = self._context.subcontext(task_name=step.name)
+            self._task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
-    def end(self, fit: Fit, step: ProgressStep) -> None:
-        """End the task of the step."""
-        if self._task is not None and self._task[0] is step:
-            self._task[1].call_on_fit_task_end(estimator=self._estimator, **self._data)
-            self._task = None
+    def close(self, fit: Fit, finished: bool) -> None:
+        """Leave the end to `finish`: the callbacks may copy the estimator, which must be fitted."""
 
     def finish(self) -> None:
         """Announce the end of a fit that did not fail."""

@@ -60,7 +60,7 @@ def using_threads(n_jobs: int | None) -> Iterator[None]:
     before, count = _CURRENT.get(), n_threads(n_jobs)
     try:
         _CURRENT.set(count)
-        with library_threads(1):
+        with single_threaded_libraries():
             yield
     finally:
         _CURRENT.set(before)
@@ -139,53 +139,49 @@ def _in_dask_worker() -> bool:
 
 
 @contextmanager
-def library_threads(count: int) -> Iterator[None]:
-    """Limit BLAS and OpenMP to `count` threads.
+def single_threaded_libraries() -> Iterator[None]:
+    """Limit BLAS and OpenMP to one thread; several limits may overlap, nested or in several threads.
 
-    The number of OpenMP threads belongs to the thread that sets it, that of BLAS usually to the process. If limits
-    overlap, nested or in several threads, the lowest applies. After the last one, the number is what it was before
-    the first.
+    The number of OpenMP threads belongs to the thread that sets it, that of BLAS usually to the process. The last
+    limit to end restores the number from before the first. (`threadpool_limits` would restore that of another limit.)
     """
     token = object()
     before = [(library, library.num_threads) for library in _libraries(per_thread=True)]
     try:  # from the first change on, so that an interrupt cannot leave the number low
-        _set_threads([(library, count) for library, number in before if number > count])
-        _LIMITS.enter(token, count)
+        _set_threads([(library, 1) for library, _ in before])
+        _LIMIT.enter(token)
         yield
     finally:
-        _LIMITS.leave(token)
-        _set_threads([(library, number) for library, number in before if library.num_threads != number])
+        _LIMIT.leave(token)
+        _set_threads(before)
 
 
-class _Limits:
-    """The limits in force in the whole process, under one lock."""
+class _ProcessLimit:
+    """Limit of the libraries whose number of threads belongs to the process, shared by all who set it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: dict[object, int] = {}
+        self._tokens: set[object] = set()
         self._before: list[tuple[Any, int]] = []
 
-    def enter(self, token: object, count: int) -> None:
-        """Lower BLAS to `count` threads, until `token` leaves."""
+    def enter(self, token: object) -> None:
+        """Lower the number of threads to one."""
         with self._lock:
             # The numbers of an interrupted `leave` are still to be restored.
             self._before = self._before or [(library, library.num_threads) for library in _libraries(per_thread=False)]
-            self._counts[token] = count
-            self._apply()
+            self._tokens.add(token)
+            _set_threads([(library, 1) for library, _ in self._before])
 
     def leave(self, token: object) -> None:
-        """Remove the limit of `token`, if there is one."""
+        """Restore the number of threads with the last limit that ends."""
         with self._lock:
-            self._counts.pop(token, None)
-            self._apply()
-            self._before = self._before if self._counts else []
-
-    def _apply(self) -> None:
-        wanted = [(library, min(self._counts.values(), default=before)) for library, before in self._before]
-        _set_threads([(library, count) for library, count in wanted if library.num_threads != count])
+            self._tokens.discard(token)
+            if not self._tokens:
+                _set_threads(self._before)
+                self._before = []
 
 
-_LIMITS = _Limits()
+_LIMIT = _ProcessLimit()
 
 
 @lru_cache(maxsize=1)
@@ -205,6 +201,8 @@ def _is_per_thread(library: Any) -> bool:
 
 def _set_threads(counts: list[tuple[Any, int]]) -> None:
     for library, count in counts:
+        if library.num_threads == count:
+            continue
         library.set_num_threads(count)
         # threadpoolctl ties a limit to one thread; the last to leave may be another.
         if hasattr(library, "clear_controlling_thread"):

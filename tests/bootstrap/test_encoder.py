@@ -1,6 +1,7 @@
 """Networks of layers and replicates, against the literal network."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.neighbors import KNeighborsTransformer
 
 from polyfold._policy import MAX_REPLICATES, REPLICATE_CLUSTERINGS
-from polyfold._progress import Watcher, watched
+from polyfold._progress import watched
 from polyfold.bootstrap import fit_encoder, fit_replicates, make_first_layer
 from polyfold.bootstrap._encoder import _sample_pairs, reliability
 from tests.oracles.bootstrap import network as literal_network
@@ -73,9 +74,8 @@ def test_a_stored_network_encodes_as_before():
 
 def test_progress_names_the_layer():
     seen = []
-    watcher = Watcher()
-    watcher.update = lambda fit: seen.append(str(fit))
-    with watched("fit", [watcher]):
+    watcher = SimpleNamespace(update=lambda fit: seen.append(str(fit)), close=lambda fit, finished: None)
+    with watched("fit", watchers=[watcher]):
         fit(data(), [40, 8])
     assert any("layer 2/2" in text for text in seen)
 

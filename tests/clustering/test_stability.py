@@ -20,15 +20,23 @@ def select(X):
 def test_the_layer_that_separates_groups_is_stable():
     y = np.repeat([0, 1, 2], 40)
     layers = [codes_of(y, 40, 9, noise, seed=0) for noise in (1.0, 0.3)]
-    scores = layer_stability(layers, [9, 9], 3, seeds=SEEDS)
+    scores = layer_stability(layers, [9, 9], 3, n_replicates=2, seeds=SEEDS)
     assert scores[0] < 0.3
     assert scores[1] > 0.9
+
+
+def test_stability_is_the_mean_over_all_pairs_of_replicates():
+    """Three replicates agree and the fourth is random: three of six pairs are equal."""
+    y = np.repeat([0, 1, 2], 40)
+    layer = np.vstack([codes_of(y, 20, 9, noise, seed) for seed, noise in enumerate((0.2, 0.2, 0.2, 1.0))])
+    scores = layer_stability([layer], [9], 3, n_replicates=4, seeds=SEEDS)
+    assert abs(scores[0] - 0.5) < 0.05
 
 
 def test_without_a_number_a_layer_is_judged_by_its_levels():
     y = np.arange(120) % 8
     layers = [codes_of(y, 40, 9, noise, seed=0) for noise in (0.95, 0.3)]
-    scores = layer_stability(layers, [9, 9], None, seeds=SEEDS)
+    scores = layer_stability(layers, [9, 9], None, n_replicates=2, seeds=SEEDS)
     assert scores[1] > scores[0] + 0.2
 
 

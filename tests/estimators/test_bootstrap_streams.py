@@ -136,7 +136,7 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(blobs, monkeypatch):
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("polyfold.estimators._bootstrap_rows.answer_others", stop)
+    monkeypatch.setattr("polyfold.estimators._bootstrap_rows.transform_rest", stop)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     assert vars(model) == before

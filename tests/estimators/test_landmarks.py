@@ -51,7 +51,6 @@ def test_streams_that_fit_give_the_model_of_the_array(name, kind, tmp_path):
     model, there = MODELS[name]().fit(container(kind, X, tmp_path)), MODELS[name]().fit(X)
     np.testing.assert_array_equal(model.eigenvalues_, there.eigenvalues_)
     assert model.landmarks_ is None
-    assert model.landmark_error_ is None
     Z = model.transform(container(kind, X, tmp_path))
     np.testing.assert_allclose(Z, there.transform(X), atol=1e-5)
 
@@ -66,7 +65,6 @@ def test_streams_that_do_not_fit_are_placed_by_landmarks(name, kind, few, monkey
     assert isinstance(Z, da.Array) == (kind == "dask")
     Z = np.asarray(Z)
     assert len(model.landmarks_) == 400
-    assert model.landmark_error_.shape == (2,)
     assert model.residuals_.max() < 1e-6
     assert model.neighbor_recall_ == 1
     # The model is that of the landmarks as an array.
@@ -106,15 +104,6 @@ def test_walks_of_arrays_are_on_all_rows(few):
     X, _ = strip()
     assert MODELS["nonredundant"]().fit(X).landmarks_ is None
     assert MODELS["plain"](kernel="diffusion").fit(X).landmarks_ is None
-
-
-def test_the_error_falls_with_landmarks(monkeypatch):
-    X, _ = strip(3000)
-    errors = []
-    for count in (200, 2400):
-        monkeypatch.setattr(_picking, "LANDMARKS", count)
-        errors.append(MODELS["plain"]().fit(da.from_array(X, chunks=(1000, 12))).landmark_error_.max())
-    assert errors[1] < 0.5 * errors[0]
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -164,7 +164,7 @@ def test_after_an_interrupted_first_fit_the_model_is_not_fitted(digits, monkeypa
     model = clone(estimator)
     if not hasattr(model, method):
         pytest.skip("does not fit in chunks")
-    for step in ("_modules.score_solution", "_bagging_autoencoder.bagged_autoencoders"):
+    for step in ("_modules.score_solution", "_baselines.bagged_autoencoders"):
         monkeypatch.setattr(f"polyfold.estimators.{step}", interrupt)
     with pytest.raises(KeyboardInterrupt):
         getattr(model, method)(digits)

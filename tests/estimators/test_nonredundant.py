@@ -208,7 +208,7 @@ def test_number_of_components_follows_the_data():
 
 
 def test_there_are_no_more_components_than_columns():
-    # 250 points are too few for this roll: its turns are closer than neighbours, and it is no surface.
+    # 250 points are too few for this roll: some neighbours are on another turn.
     X, _ = make_swiss_roll(250, random_state=0)
     assert pf.NonRedundantEmbedding("auto", random_state=0).fit(X).n_components_ <= 3
 
@@ -352,19 +352,6 @@ def test_constant_data_give_zeros_and_a_warning(n):
         model = pf.NonRedundantEmbedding(2, kernel="rbf", random_state=0).fit(np.full((n, 3), 2.0))
     np.testing.assert_array_equal(model.embedding_, 0)
     np.testing.assert_array_equal(model.transform(np.ones((4, 3))), 0)
-
-
-def test_steps_of_the_walk_matter():
-    X, _ = roll(600)
-    one, eight = (
-        pf.NonRedundantEmbedding(kernel=DiffusionMaps(n_steps=t), bandwidth=0.3, random_state=0).fit(X) for t in (1, 8)
-    )
-    assert np.abs(one.embedding_[:, 1] - eight.embedding_[:, 1]).max() > 0.05
-    # The constrained direction of Kᵗ is better for Kᵗ than that of K.
-    K8 = eight._fitted_operator
-    g = [np.sqrt(K8.weights) * model._steps[1].raw for model in (one, eight)]
-    assert g[1] @ K8.apply(g[1]) > g[0] @ K8.apply(g[0])
-    assert np.abs(eight.transform(X + 1e-4) - eight.embedding_).mean() < 0.02
 
 
 def test_coordinates_of_exact_kernels_keep_their_size():

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 
 from polyfold import KernelEmbedding
 from polyfold.baselines import SelectedEmbedding, SequentialRegressionEmbedding
-from polyfold.estimators._selected import select_news as _select
+from polyfold.estimators._selected import select_unpredictable as _select
 
 BOTH = [SelectedEmbedding, SequentialRegressionEmbedding]
 

@@ -272,7 +272,7 @@ def test_result_does_not_depend_on_threads(rng):
     found = []
     for count in (1, 2):
         with using_threads(count):
-            found.append(strengths.number_strengths(X, relative_ranks(X), Y).share)
+            found.append(strengths.number_strengths(X, relative_ranks(X), Y).fraction)
     np.testing.assert_array_equal(*found)
 
 
@@ -362,6 +362,14 @@ def test_plots_frames_and_pages(rng, tmp_path):
     assert "<script" not in page
     assert "http" not in page.replace("data:", "")
     assert "data:image/png" in clusters.to_html()
+
+
+def test_a_page_writes_large_means_out(rng):
+    labels = np.repeat([0, 1], 30)
+    X = rng.standard_normal((60, 2)) + np.column_stack([1085.4 + 5000 * labels, labels])
+    page = pf.explain(labels, X, feature_names=["pay", "age"], random_state=0).to_html()
+    assert ">1,085<" in page or ">1,086<" in page
+    assert "e+0" not in page
 
 
 def test_text_that_never_repeats_is_not_a_category():

@@ -29,7 +29,7 @@ def places_of(column):
 def test_strengths_of_numbers_are_those_of_literal_leave_one_out_regressions(rng):
     X = columns(rng)
     Y = strengths.centred(np.column_stack([np.sin(2 * X[:, 0]), X[:, 0] + rng.randn(80), rng.randn(80)]))
-    found = strengths.number_strengths(X, relative_ranks(X), Y).share
+    found = strengths.number_strengths(X, relative_ranks(X), Y).fraction
     for j in range(5):
         for k in range(3):
             guesses = [oracle.loo_local_line(places_of(X[:, j]), Y[:, k], h) for h in strengths.BANDWIDTHS]
@@ -47,11 +47,11 @@ def test_ranks_give_ties_their_mean():
 def test_strengths_of_categories_and_words_are_those_of_literal_group_means(rng):
     codes = np.append(rng.randint(3, size=59), 3)  # the last row is alone
     Y = strengths.centred(np.column_stack([codes == 1, rng.randn(60)]) + 0.3 * rng.randn(60, 2))
-    found = strengths.category_strengths(codes[:, None], Y).share[0]
+    found = strengths.category_strengths(codes[:, None], Y).fraction[0]
     expected = [oracle.share(y, oracle.loo_group_mean(codes, y)) for y in Y.T]
     np.testing.assert_allclose(found, np.clip(expected, 0, 1))
     present = codes == 1
-    found = strengths.word_strengths(sp.csr_array(5.0 * present[:, None]), Y).share[0]
+    found = strengths.word_strengths(sp.csr_array(5.0 * present[:, None]), Y).fraction[0]
     expected = [oracle.share(y, oracle.loo_group_mean(present, y)) for y in Y.T]
     np.testing.assert_allclose(found, np.clip(expected, 0, 1))
 
@@ -61,9 +61,9 @@ def test_strength_sees_bends_and_does_not_depend_on_the_scale(rng):
     Y = strengths.centred(np.column_stack([x**2, np.sin(3 * x)]))
     X = np.column_stack([x, 1e6 * x + 5])
     found = strengths.number_strengths(X, relative_ranks(X), Y)
-    assert (found.share > 0.95).all()
+    assert (found.fraction > 0.95).all()
     assert (found.monotone < 0.75).all()
-    np.testing.assert_allclose(found.share[0], found.share[1], atol=1e-9)
+    np.testing.assert_allclose(found.fraction[0], found.fraction[1], atol=1e-9)
 
 
 def test_shape_and_sign_of_a_trend(rng):
@@ -79,7 +79,7 @@ def test_independent_features_stay_below_the_null(rng):
     for _ in range(40):
         Y = strengths.with_permutations(strengths.centred(rng.randn(100, 1)), rng)
         X = rng.randn(100, 10)
-        share = strengths.number_strengths(X, relative_ranks(X), Y).share
+        share = strengths.number_strengths(X, relative_ranks(X), Y).fraction
         above += bool((share[:, 0] > strengths.null_of(share, 1)).any())
     assert above <= 6  # 2 are expected; 7 or more have a probability below 1 %
 

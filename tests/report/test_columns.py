@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from polyfold.report import DecisionRegionDisplay, RepresentationDisplay, explore
+from polyfold.report import RepresentationDisplay, explore
 from polyfold.report._columns import apart, encode, named_columns
 from tests.report.test_explore import Page
 
@@ -113,11 +113,3 @@ def test_points_without_a_number_are_drawn(rng):
     assert missing == infinite
     assert len({first, missing, last}) == 3
     assert missing[3] > 0
-
-
-def test_regions_and_points_of_a_class_have_one_colour():
-    X = np.column_stack([np.arange(12.0), np.zeros(12)]) + [[0, 0.1], [0, -0.1]] * 6
-    display = DecisionRegionDisplay.from_estimator(lambda p: np.clip(p[:, 0].round(), 0, 11).astype(int), X, range(12))
-    regions = display.ax_.collections[0].get_facecolor()
-    points = [collection.get_facecolor()[0] for collection in display.ax_.collections[2:]]
-    np.testing.assert_allclose(np.array(points)[:, :3], regions[:, :3])

@@ -187,18 +187,6 @@ def test_names_of_clusters_are_written_where_they_fit():
         report.ClusterTreeDisplay.from_estimator(KMeans(2, n_init=1).fit(IRIS))
 
 
-def test_regions_change_where_labels_do():
-    X = np.random.default_rng(0).uniform(-1, 1, (50, 2))
-    y = (X[:, 0] > 0.2).astype(int)
-    display = report.DecisionRegionDisplay.from_estimator(lambda p: (p[:, 0] > 0.2).astype(int), X, y, resolution=101)
-    boundary = np.concatenate([path.vertices for path in display.ax_.collections[1].get_paths()])
-    np.testing.assert_allclose(boundary[:, 0], 0.2, atol=0.03)
-    fitted = report.DecisionRegionDisplay.from_representation(IRIS, TARGET)
-    assert set(np.unique(fitted.response)) == {0, 1, 2}
-    with pytest.raises(ValueError, match="2 columns"):
-        report.DecisionRegionDisplay.from_estimator(KMeans(2, n_init=1).fit(IRIS), IRIS, TARGET)
-
-
 def test_strips_frame_true_neighbours():
     digits = load_digits()
     X, noise = digits.data[:100], np.random.RandomState(0).standard_normal((100, 3))

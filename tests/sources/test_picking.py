@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from polyfold.sources import answer_others, as_source, pick_rows
+from polyfold.sources import as_source, pick_rows, transform_rest
 from tests.sources.containers import LOCAL, Again, container, rows
 
 pytest.importorskip("dask")
@@ -20,7 +20,7 @@ def test_rows_are_picked_and_the_others_answered(kind, tmp_path):
     source = as_source(container(kind, X, tmp_path))
     np.testing.assert_array_equal(pick_rows(source, numbers), X[numbers])
     known = np.full(len(numbers), -1.0, dtype=np.float32), np.zeros((len(numbers), 2), dtype=np.float32)
-    total, pair = answer_others(source, sums, numbers, known)
+    total, pair = transform_rest(source, sums, numbers, known)
     assert (total[numbers] == -1).all()
     others = np.delete(np.arange(20_000), numbers)
     np.testing.assert_array_equal(total[others], X[others].sum(axis=1))
@@ -29,7 +29,7 @@ def test_rows_are_picked_and_the_others_answered(kind, tmp_path):
 
 def test_nothing_is_asked_where_all_is_known():
     X = rows(100)
-    (found,) = answer_others(as_source(X), lambda block: 1 / 0, np.arange(100), (X,))
+    (found,) = transform_rest(as_source(X), lambda block: 1 / 0, np.arange(100), (X,))
     np.testing.assert_array_equal(found, X)
 
 

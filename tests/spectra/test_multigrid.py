@@ -43,7 +43,7 @@ def test_components_of_a_graph_have_their_own_directions():
 
 
 def test_too_few_iterations_give_a_warning(strip, monkeypatch):
-    monkeypatch.setattr("polyfold.spectra._multigrid.MAX_ITER", 1)
+    monkeypatch.setattr("polyfold.spectra._eigen._MULTIGRID_ITER", 1)
     with pytest.warns(ConvergenceWarning, match="residual of .* in at most 1 iterations"):
         make_solver(strip, "multigrid").top(trivial(strip), 2)
 

@@ -5,7 +5,6 @@ import pytest
 
 import polyfold as pf
 from polyfold.kernels import (
-    DiffusionMaps,
     Extension,
     LaplacianEigenmaps,
     Operator,
@@ -69,11 +68,6 @@ def test_energy_counts_all_eigenvalues_but_the_trivial():
     d = np.linalg.eigvalsh(operator.matrix.toarray())
     spectrum = spectrum_from_operator(operator, 2)
     assert spectrum.energy == pytest.approx(np.sum(d[:-1] ** 2), rel=1e-6)
-
-
-def test_powers_of_the_walk_are_eigenvalues_of_diffusion(X):
-    one, two = (spectrum_from_operator(DiffusionMaps(12, n_steps=t).operator_on(X), 3).eigenvalues for t in (1, 2))
-    np.testing.assert_allclose(two, one**2, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kernel", GRAPH)

@@ -1,7 +1,7 @@
 """What the papers compare with, behind the same interface: the one public path of these estimators."""
 
-from polyfold.estimators._bagging_autoencoder import BaggingAutoencoder
 from polyfold.estimators._baselines import (
+    BaggingAutoencoder,
     BootstrapKernelPCA,
     MonolithicKernelPCA,
     PartitionKernelPCA,

@@ -3,11 +3,24 @@
 from polyfold.bootstrap._candidate_search import CandidateSearch, GraphSearch
 from polyfold.bootstrap._code_search import CodeSearch, check_codes, shared_centers
 from polyfold.bootstrap._dense_search import DenseSearch
-from polyfold.bootstrap._encoder import Encoder, fit_encoder, fit_replicates
-from polyfold.bootstrap._first_layer import FirstLayer, make_first_layer
+from polyfold.bootstrap._encoder import (
+    Encoder,
+    FirstLayer,
+    fit_encoder,
+    fit_replicates,
+    layers_for,
+    make_first_layer,
+)
 from polyfold.bootstrap._inverted_index import SparseSearch
 from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, replicate_checkpoints, stored_seed
-from polyfold.bootstrap._output import DENSE_ROWS, Output, fit_output, gather, largest_pairs, scatter
+from polyfold.bootstrap._output import (
+    Output,
+    SpectralReadout,
+    fit_output,
+    fit_spectral_readout,
+    gather,
+    scatter,
+)
 from polyfold.bootstrap._sampling import (
     ClusteringSpec,
     check_layer,
@@ -24,7 +37,6 @@ from polyfold.bootstrap._sampling import (
 from polyfold.bootstrap._shared_codes import nearest_by_codes
 
 __all__ = [
-    "DENSE_ROWS",
     "CandidateSearch",
     "ClusteringSpec",
     "CodeSearch",
@@ -35,6 +47,7 @@ __all__ = [
     "LayerCheckpoint",
     "Output",
     "SparseSearch",
+    "SpectralReadout",
     "check_codes",
     "check_layer",
     "check_settings",
@@ -43,10 +56,11 @@ __all__ = [
     "fit_encoder",
     "fit_output",
     "fit_replicates",
+    "fit_spectral_readout",
     "gather",
     "is_auto",
-    "largest_pairs",
     "layer_sizes",
+    "layers_for",
     "level_of",
     "make_first_layer",
     "n_selected",

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from polyfold._linalg import distinct_rows, unit_rows
+from polyfold._policy import EXACT_ROWS
 from polyfold._threads import njit, threaded
 from polyfold._validation import check_indices
 from polyfold.bootstrap._dense_search import REASSOCIATE, DenseSearch, sum_kind
 from polyfold.bootstrap._sampling import ClusteringSpec, child_stream
 from polyfold.neighbors import choose_engine, make_search, sorted_lists
 
-# Rows whose neighbours are searched at a time, and rows beyond which FAISS or PyNNDescent search if installed.
-BLOCK, EXACT_ROWS = 4096, 2**16
+# Rows whose neighbours are searched at a time.
+BLOCK = 4096
 # Clusterings and rows compared with exact search, and rows compared with exact neighbours, to estimate errors.
 CHECKED_CLUSTERINGS, CHECKED_ROWS = 20, 100
 # Distance, in typical ones, to which rows are drawn that lie farther out.
@@ -87,7 +88,7 @@ class CandidateLists:
         table = self._project(self.exact.X[self.duplicates[0]])
         sizes = _sizes(table)
         self._scale = float(np.median(sizes) or sizes.max()) or 1.0
-        return make_search("exact" if len(table) <= EXACT_ROWS else choose_engine(*table.shape), self._single(table))
+        return make_search(choose_engine(*table.shape, approximate=len(table) > EXACT_ROWS), self._single(table))
 
     def _search(self, rows: np.ndarray, n_jobs: int) -> np.ndarray:
         index, first = self._index, self.duplicates[0]

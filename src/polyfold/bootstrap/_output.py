@@ -1,25 +1,38 @@
-"""The output layer: centred principal components of one-of-k vectors that are never formed.
+"""What is computed from the codes of a layer: principal components, or spectral coordinates for clusters.
 
-The one-of-k matrix H, divided by √V, has n rows and V·k columns with V entries each. A product H B sums V rows of
-B per point, Hᵀ B adds each row of B to V rows. With few points the n × n matrix of shared centres is decomposed;
-otherwise a randomised range finder with power steps works with these products, the mean subtracted implicitly.
+The one-of-k matrix H, divided by √V, has n rows and V·k columns with V entries each, and is never formed. A product
+H B sums V rows of B per point, Hᵀ B adds each row of B to V rows. S = H Hᵀ is the matrix of shared centres. With few
+points S itself is decomposed; otherwise a randomised range finder works with these products.
+
+With d the row sums of S, the leading eigenvectors of A = d^-1/2 S d^-1/2 are constant, except for the size of each
+row, on groups between which nothing is shared [Ng2002]. Rows scaled to norm one lie near as many points as there are
+groups, however unequal their sizes.
 
 Equation → function:
 
 - PCA of the top layer [Zhang2016, sec. 2] → `fit_output`, `Output.transform`
+- eigenvectors of A as rows of norm one [Ng2002] → `fit_spectral_readout`, `SpectralReadout.transform`
+
+Deviation from [Ng2002]: eigenvectors are multiplied by their eigenvalues, as in diffusion maps, so that eigenvectors
+beyond the number of groups count less.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
+from polyfold._linalg import unit_rows
 from polyfold._threads import njit, threaded
 from polyfold.bootstrap._code_search import check_codes, shared_centers, two_bytes
+from polyfold.bootstrap._sampling import stream_seed
 
-DENSE_ROWS = 1500
-OVERSAMPLING = 10
-POWER_STEPS = 6
+# Rows up to which the matrix of shared centres is decomposed; columns beyond those asked for, if there are more rows.
+DENSE_ROWS, OVERSAMPLING = 1500, 10
+# Steps for principal components. For spectral coordinates: the change of the eigenvalues, relative to the gap to one,
+# that ends the iteration, and the largest number of steps.
+POWER_STEPS, TOLERANCE, MAX_STEPS = 6, 1e-3, 100
 # Points, and clusterings, that a thread takes at a time.
 BLOCK, CLUSTERINGS = 4096, 25
 
@@ -76,6 +89,53 @@ def fit_output(codes: np.ndarray, n_centers: int, n_components: int, *, seed: in
     return Output(components, sizes @ components / n, variance, n_centers)
 
 
+@dataclass(frozen=True)
+class SpectralReadout:
+    """Leading eigenvectors of a layer, as rows of norm one for any codes.
+
+    Attributes
+    ----------
+    components : (V·k, p)
+        What a code adds to the coordinates of a row.
+    eigenvalues : (p,)
+        Of the normalised similarity, falling from 1; as many are near 1 as there are separate groups.
+    n_centers : int
+    """
+
+    components: np.ndarray
+    eigenvalues: np.ndarray
+    n_centers: int
+
+    def transform(self, codes: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
+        """Coordinates of (V, n) codes, of norm one: (n, p)."""
+        return unit_rows(gather(codes, self.components, self.n_centers, n_jobs))
+
+
+def fit_spectral_readout(
+    codes: np.ndarray, n_centers: int, n_components: int, *, seeds: np.random.SeedSequence, n_jobs: int = 1
+) -> SpectralReadout:
+    """Leading eigenvectors of the normalised similarity of (V, n) codes.
+
+    Notes
+    -----
+    O(n V p) time per step and O((n + V k) p) memory; up to 1500 rows O(n³) and O(n²).
+    """
+    n = codes.shape[1]
+    n_components = min(n_components, n)
+    multiply = _product(codes, n_centers, n_jobs)
+    roots = np.sqrt(multiply(np.ones((n, 1))))
+    if n <= DENSE_ROWS:
+        S = shared_centers(codes, codes) / len(codes)
+        values, vectors = largest_pairs(S / (roots * roots.T), n_components)
+    else:
+        values, vectors = _leading(lambda Q: multiply(Q / roots) / roots, n, n_components, stream_seed(seeds))
+    values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
+    values = np.clip(values, 0.0, 1.0)
+    usable = values > n * np.finfo(np.float64).eps
+    # Codes of a row times these give λ times the eigenvectors.
+    return SpectralReadout(scatter(codes, vectors * usable / roots, n_centers, n_jobs), values, n_centers)
+
+
 def gather(codes: np.ndarray, rows: np.ndarray, n_centers: int, n_jobs: int = 1) -> np.ndarray:
     """Sum, for every point, the rows that its codes point at: one-of-k times (V·k, p), (n, p)."""
     check_codes(codes, len(rows) // n_centers, n_centers)
@@ -122,14 +182,14 @@ def _randomized_left(
     codes: np.ndarray, n_centers: int, n_components: int, seed: int, n_jobs: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Leading left singular vectors (n, p) and squared singular values of the centred one-of-k matrix."""
-    n_clusterings, n = codes.shape
+    n = codes.shape[1]
     width = min(n_components + OVERSAMPLING, n - 1)
     rng = np.random.default_rng(seed)
     Q = np.linalg.qr(rng.standard_normal((n, width)))[0]
+    product = _product(codes, n_centers, n_jobs)
 
     def multiply(Q: np.ndarray) -> np.ndarray:
-        Q = Q - Q.mean(axis=0)
-        Y = gather(codes, scatter(codes, Q, n_centers, n_jobs), n_centers, n_jobs) / n_clusterings
+        Y = product(Q - Q.mean(axis=0))
         return Y - Y.mean(axis=0)
 
     for _ in range(POWER_STEPS):
@@ -137,6 +197,29 @@ def _randomized_left(
     values, rotation = np.linalg.eigh(Q.T @ multiply(Q))
     values, rotation = values[::-1][:n_components], rotation[:, ::-1][:, :n_components]
     return Q @ rotation, np.maximum(values, 0.0)
+
+
+def _leading(
+    multiply: Callable[[np.ndarray], np.ndarray], n: int, count: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenpairs, rising, of the subspace to which the leading ones have converged."""
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.standard_normal((n, min(count + OVERSAMPLING, n))))[0]
+    before = np.full(count, np.inf)
+    for step in range(1, MAX_STEPS + 1):
+        Y = multiply(Q)
+        values, rotation = np.linalg.eigh(Q.T @ Y)
+        leading = values[::-1][:count]
+        moved = np.abs(leading - before).max()
+        if moved <= TOLERANCE * max(1.0 - leading[-1], TOLERANCE) or step == MAX_STEPS:
+            return values, Q @ rotation
+        before, Q = leading, np.linalg.qr(Y @ rotation)[0]
+    raise AssertionError("the last step returns")
+
+
+def _product(codes: np.ndarray, n_centers: int, n_jobs: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what multiplies (n, p) matrices by the similarity of (V, n) codes, which is not formed."""
+    return lambda Q: gather(codes, scatter(codes, Q, n_centers, n_jobs), n_centers, n_jobs) / len(codes)
 
 
 def _signs(components: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The command ``polyfold`` (extra ``cli``): signals, and what a person sees.
+"""The command ``polyfold`` (extra ``cli``): what is installed, signals, and what a person sees.
 
 Heavy packages are imported by the commands that need them, click and rich only after a check that they are installed.
 """
@@ -9,12 +9,24 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 REQUIREMENTS = ("click", "rich", "pandas")
+# A module of every extra.
+EXTRAS = {
+    "cli": "pyarrow",
+    "dask": "dask",
+    "faiss": "faiss",
+    "map": "openTSNE",
+    "onnx": "onnx",
+    "plot": "matplotlib",
+    "progress": "tqdm",
+    "pyamg": "pyamg",
+    "pynndescent": "pynndescent",
+    "torch": "torch",
+}
 # Seconds for the cleanup after a signal, in which further signals are ignored.
 CLEANUP = 2.0
 
@@ -37,10 +49,25 @@ def main() -> None:
         code = run()
     except Stopped as stopped:
         code = stopped.exit_code
+    # An import of compiled code or a callback from it can turn the signal into another error.
+    code = stop.exit_code if code and stop.exit_code else code
     # The result is decided: a late signal must not change the exit code while the interpreter shuts down.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(code)
+
+
+def installation_info() -> dict[str, Any]:
+    """Return versions, extras and the classes that can be fitted."""
+    from importlib.metadata import version
+
+    from polyfold.cli._estimators import estimator_names
+
+    return {
+        **{name: version(name) for name in ("polyfold", "numpy", "scipy", "scikit-learn", "numba")},
+        "extras": {name: importlib.util.find_spec(module) is not None for name, module in EXTRAS.items()},
+        "models": estimator_names(),
+    }
 
 
 class Stopped(KeyboardInterrupt):
@@ -53,7 +80,7 @@ class Stop:
     """Raise `Stopped` for a signal, but not again while files are cleaned up."""
 
     def __init__(self) -> None:
-        self._last = -CLEANUP
+        self._last, self.exit_code = -CLEANUP, 0
 
     def __call__(self, number: int, _: Any) -> None:
         """Handle a signal."""
@@ -61,7 +88,7 @@ class Stop:
         if now - self._last >= CLEANUP:
             self._last = now
             stopped = Stopped()
-            stopped.exit_code = 128 + number
+            stopped.exit_code = self.exit_code = 128 + number
             raise stopped
 
 
@@ -79,46 +106,13 @@ class Terminal:
         self.as_json = as_json
         self.is_shown = sys.stderr is not None and sys.stderr.isatty() and not as_json
 
-    @cached_property
-    def errors(self) -> Any:
-        """The console for progress."""
-        return _console(stderr=True)
-
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
-        """Show a message while something without a known length is done."""
-        from rich.text import Text
+        """Show the phases and loops of the library while something is done."""
+        from polyfold._progress import watched
 
-        with self.errors.status(Text(what)) if self.is_shown else nullcontext():
+        with watched(what, verbose=self.is_shown):
             yield
-
-    @contextmanager
-    def fitting(self) -> Iterator[None]:
-        """Show the progress bar of the library."""
-        from polyfold import show_progress
-
-        show_progress(self.is_shown)
-        try:
-            yield
-        finally:
-            show_progress(False)
-
-    def track(self, blocks: Iterable[Any], what: str, total: int) -> Iterator[Any]:
-        """Yield blocks of rows under a progress bar."""
-        if not self.is_shown:
-            yield from blocks
-            return
-        from rich.progress import Progress
-
-        with Progress(console=self.errors, transient=True) as bar:
-            task = bar.add_task(what, total=total)
-            for block in blocks:
-                yield block
-                bar.advance(task, block.shape[0])
-
-    def lines(self, lines: list[str], *, err: bool) -> None:
-        """Print lines, indented below the first, on standard error or standard output."""
-        echo("\n  ".join(lines), err=err)
 
     def result(self, figures: dict[str, Any], *, always: bool = False) -> None:
         """Print figures as JSON, as a table if they are the result of the command, or as a line on a terminal."""
@@ -132,14 +126,14 @@ class Terminal:
                 table.add_row(name, _text(value))
             _console().print(table)
         elif self.is_shown:
-            self.errors.print(", ".join(f"{name}: {_text(value)}" for name, value in figures.items()))
+            echo(", ".join(f"{name}: {_text(value)}" for name, value in figures.items()), err=True)
 
 
-def _console(**options: Any) -> Any:
+def _console() -> Any:
     """Return a console that prints names of files, columns and classes as they are, without markup."""
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, emoji=False, **options)
+    return Console(highlight=False, markup=False, emoji=False)
 
 
 @contextmanager
@@ -168,6 +162,27 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, FileNotFoundError) and error.filename:
         return f"{error.filename} does not exist."
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Return the name that may have been meant, or all names."""
+    from difflib import get_close_matches
+
+    lower = {known.lower(): known for known in names}
+    close = get_close_matches(name.lower(), lower, n=1)
+    return f"the nearest name is {lower[close[0]]!r}" if close else f"it has {shortened(names)}"
+
+
+def shortened(names: Any) -> str:
+    """Return the first names of a list."""
+    names = list(map(str, names))
+    return ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "") if names else "none"
+
+
+def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return rows of text as lines with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _text(value: Any) -> str:

@@ -5,18 +5,30 @@ Identifiers and constants are left out. The kinds are found from the first rows 
 """
 
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from polyfold.cli import aligned
+from polyfold.cli._readers import Form, is_number
 
 MISSING = "(missing)"
 # Categories with a column of their own; the rest share one.
 MAX_CATEGORIES = 50
-# Components of all free text.
-TEXT_COMPONENTS = 30
+# Components of all free text, and the most frequent words that are counted for them.
+TEXT_COMPONENTS, MAX_WORDS = 30, 10_000
 # Rows from which unique values mean an identifier, the fraction of them that is unique, and words that make a text.
 MIN_ROWS_OF_IDS, UNIQUE, WORDS = 20, 0.95, 4
 # Words in the names of identifiers and of numbers that are codes.
@@ -46,81 +58,6 @@ DAYS = (
 )
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 DATE_FORMATS = ("ISO8601", *(day + time for time in TIMES for day in DAYS))
-# Text that begins like a number: dates, times, numbers with units.
-LIKE_NUMBER = r"[-+(]?\s?[$€£¥]?\s?\d.*"
-# A number with at most one symbol before or after it.
-PARTS = (
-    r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)\s?(?P<number>[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)\s?(?P<after>[%$€£¥]?)\s*$"
-)
-EXPONENT = r"(?:[eE][+-]?\d+)?"
-STYLES = {
-    "plain": rf"(?:\d+\.?\d*|\.\d+){EXPONENT}",
-    "thousands": r"\d{1,3}(?:,\d{3})*(?:\.\d+)?",
-    "comma": rf"(?:\d*,\d+|\d+|\d{{1,3}}(?:\.\d{{3}})+,\d+){EXPONENT}",
-}
-
-
-@dataclass(frozen=True)
-class Form:
-    """How a column of text writes its numbers: the style of the digits, and one symbol around all of them."""
-
-    style: str = "plain"
-    symbol: str = ""
-    example: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.example!r} is {self.parse(pd.Series([self.example])).iloc[0]:g}"
-
-    def parse(self, text: pd.Series) -> pd.Series:
-        """Return text of this form as numbers, NaN where it has another form."""
-        if self.style == "plain" and not self.symbol:
-            return pd.to_numeric(text, errors="coerce")
-        parts = text.astype(object).str.extract(PARTS)
-        digits = parts["minus"] + parts["number"]
-        if self.style == "thousands":
-            digits = digits.str.replace(",", "")
-        elif self.style == "comma":
-            digits = digits.str.replace(".", "").str.replace(",", ".")
-        return pd.to_numeric(digits, errors="coerce")
-
-
-class FormFinder:
-    """Find the one form in which all values of a column are numbers, chunk by chunk."""
-
-    def __init__(self, is_comma_separated: bool):
-        self._symbols: set[str] = set()
-        order = ("plain", "thousands", "comma") if is_comma_separated else ("plain", "comma", "thousands")
-        self._styles = list(order)
-        self._all_numbers, self._n_values, self._n_numbers = True, 0, 0
-        self._first, self._other = "", ""
-
-    def update(self, column: pd.Series) -> None:
-        """Look at further values."""
-        values = pd.Series(column.dropna().unique(), dtype=object).astype(str)
-        if values.empty:
-            return
-        parts = values.str.extract(PARTS)
-        is_number = parts["number"].notna()
-        numbers = parts["number"][is_number]
-        self._symbols |= set((parts["before"] + parts["after"])[is_number])
-        self._styles = [style for style in self._styles if numbers.str.fullmatch(STYLES[style]).all()]
-        self._all_numbers &= bool(is_number.all())
-        self._n_values += len(values)
-        self._n_numbers += int(values.str.strip().str.fullmatch(LIKE_NUMBER).sum())
-        # The most telling example is one with a symbol or a comma.
-        marked = values[is_number & values.str.contains(r"[^\d.+-]")]
-        self._first = self._first or (marked.iloc[0] if len(marked) else "")
-        self._other = self._other or (values[~is_number].iloc[0] if not is_number.all() else values.iloc[0])
-
-    def form(self) -> Form | None:
-        """Return the form, or None if some value is not a number, or forms or symbols differ."""
-        if not (self._all_numbers and self._n_values and len(self._symbols) == 1 and self._styles):
-            return None
-        return Form(self._styles[0], min(self._symbols), self._first or self._other)
-
-    def doubt(self) -> str:
-        """Return an example if most values look like numbers or dates, and yet the column is text."""
-        return self._other if self.form() is None and self._n_numbers > self._n_values / 2 else ""
 
 
 @dataclass(frozen=True)
@@ -193,11 +130,11 @@ class Plan:
         rows = []
         for kind, use in {**USES, NUMBER: numbers}.items():
             # Columns with a remark come first, so that no remark is cut off.
-            found = sorted((c for c in self.columns if c.kind == kind), key=lambda column: not column.remark)
-            names = [column.name + (f" ({column.remark})" if column.remark else "") for column in found]
-            shown = max(8, sum(bool(column.remark) for column in found))
+            columns = sorted((c for c in self.columns if c.kind == kind), key=lambda column: not column.remark)
+            names = [column.name + (f" ({column.remark})" if column.remark else "") for column in columns]
+            shown = max(8, sum(bool(column.remark) for column in columns))
             more = [f"… ({len(names)} in all)"] if len(names) > shown else []
-            if found:
+            if columns:
                 rows.append((kind, use, ", ".join(names[:shown] + more)))
         return aligned(rows)
 
@@ -211,12 +148,6 @@ class Plan:
         return aligned([("column", "kind", "distinct", "missing", "example", "what is done with it", ""), *rows])
 
 
-def aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return rows of text as lines with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
 def make_plan(
     sample: pd.DataFrame,
     forms: dict[str, Form | None],
@@ -224,11 +155,14 @@ def make_plan(
     categorical: Iterable[str],
     *,
     keep: bool,
+    is_whole: bool = True,
 ) -> Plan:
-    """Return the kind of every column; `keep` leaves none out."""
+    """Return the kind of every column; `keep` leaves none out, `is_whole` means that the sample is all rows."""
     given = set(categorical)
     columns = [
-        find_kind(sample[name], forms[name], doubts.get(name, ""), is_category=name in given, keep=keep)
+        find_kind(
+            sample[name], forms[name], doubts.get(name, ""), is_category=name in given, keep=keep, is_whole=is_whole
+        )
         for name in sample.columns
     ]
     plan = Plan(tuple(columns), len(sample), forms)
@@ -243,7 +177,13 @@ def make_plan(
 
 
 def find_kind(
-    values: pd.Series, form: Form | None, doubt: str = "", *, is_category: bool = False, keep: bool = False
+    values: pd.Series,
+    form: Form | None,
+    doubt: str = "",
+    *,
+    is_category: bool = False,
+    keep: bool = False,
+    is_whole: bool = True,
 ) -> Column:
     """Return what a column is; `form` is how it writes numbers, or None if it holds other text."""
     name, known = str(values.name), values.dropna()
@@ -251,7 +191,9 @@ def find_kind(
     counts: dict[str, Any] = {"distinct": int(text.nunique()), "missing": int(values.isna().sum())}
     counts["example"] = text.iloc[0][:80] if len(text) else ""
     is_unique = len(text) >= MIN_ROWS_OF_IDS and counts["distinct"] >= UNIQUE * len(text)
-    if not keep and not is_category and counts["distinct"] + (counts["missing"] > 0) <= 1:
+    is_same = counts["distinct"] + (counts["missing"] > 0) <= 1
+    # Further rows may hold other values, and a constant does no harm; a column without values cannot be filled in.
+    if is_same and not keep and not is_category and (is_whole or not counts["distinct"]):
         return Column(name, CONSTANT, **counts)
     several = CATEGORY if counts["distinct"] <= MAX_CATEGORIES else MANY
     if is_category:
@@ -268,7 +210,7 @@ def find_kind(
     if counts["distinct"] > len(text) / 2 and text.str.split().str.len().mean() >= WORDS:
         return Column(name, TEXT, **counts)
     if is_unique and not keep:
-        return Column(name, IDENTIFIER, **counts)
+        several = IDENTIFIER
     return Column(name, several, **counts, remark=f"{doubt!r} is not a number" if doubt else "")
 
 
@@ -335,14 +277,9 @@ def _parts_of_dates(values: pd.Series, column: Column) -> dict[str, np.ndarray]:
     days = pd.Series(np.where(np.isnat(seconds), np.nan, seconds.astype(np.float64) / 86_400))
     parts = (dates.dt.year, dates.dt.month, dates.dt.day_of_week, days)
     return {
-        f"{column.name} {part}": found.to_numpy(dtype=np.float64, na_value=np.nan)
-        for part, found in zip(PARTS_OF_DATES, parts, strict=True)
+        f"{column.name} {part}": numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+        for part, numbers in zip(PARTS_OF_DATES, parts, strict=True)
     }
-
-
-def is_number(column: pd.Series) -> bool:
-    """Whether a column holds numbers; booleans are categories."""
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
 def _numbers(column: pd.Series, form: Form | None) -> np.ndarray:
@@ -373,3 +310,90 @@ def _category(value: Any) -> str:
     if text in ("true", "TRUE", "false", "FALSE"):
         return text.capitalize()
     return re.sub(r"^(-?\d+)\.0*$", r"\1", text)
+
+
+def preparation(rows: Any, choice: str, plan: Plan | None = None) -> Any:
+    """Return an unfitted transformer for rows like these, or None if nothing is to be done."""
+    if plan is not None:
+        return None if choice == "none" or (choice == "auto" and has_unit_rows(rows)) else _of_table(rows, choice, plan)
+    values = rows.data if sp.issparse(rows) else rows
+    if choice == "none" or (choice == "auto" and not (values.dtype.kind == "f" and np.isnan(values).any())):
+        return None
+    if choice == "scale":
+        return make_pipeline(SimpleImputer(strategy="median"), StandardScaler(with_mean=not sp.issparse(rows)))
+    return SimpleImputer(strategy="median")
+
+
+def has_unit_rows(frame: pd.DataFrame) -> bool:
+    """Whether a table is an embedding: numbers only, and all rows of unit length, which scaling would destroy."""
+    if any(kind.kind != "f" for kind in frame.dtypes) or frame.shape[1] < 2:
+        return False
+    return bool(np.all(np.abs(np.linalg.norm(frame.to_numpy(), axis=1) - 1.0) < np.finfo(np.float16).eps))
+
+
+def _of_table(frame: pd.DataFrame, choice: str, plan: Plan) -> ColumnTransformer:
+    dates = [f"{name} {part}" for name in plan.names(DATE) for part in PARTS_OF_DATES]
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True)
+    scaled = imputer if choice == "impute" else make_pipeline(imputer, StandardScaler())
+    encoder = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES, sparse_output=False, dtype=np.float64
+    )
+    kinds: list[Any] = [
+        ("numbers", scaled, plan.names(NUMBER)),
+        ("dates", clone(scaled), dates),
+        ("categories", encoder, plan.names(*CATEGORIES)),
+    ]
+    parts = [part for part in kinds if part[2]]
+    # A date has four columns of variance 1, which together count as one.
+    weights = None if choice == "impute" else {"dates": len(PARTS_OF_DATES) ** -0.5}
+    # With pandas as output the model stores the names of the columns, which messages can use.
+    steps = ColumnTransformer(parts, transformer_weights=weights, verbose_feature_names_out=False)
+    steps.set_output(transform="pandas")
+    if plan.text_name is not None:  # later, because set_output does not accept the sparse output of tf-idf
+        text = _of_text(frame[plan.text_name], plan.text_name)
+        steps.set_params(transformers=[*parts, ("text", text, plan.text_name)])
+    return steps
+
+
+def _of_text(texts: pd.Series, name: str) -> Any:
+    """Return tf-idf and its leading components, which are rows of at most unit length: about one scaled number."""
+    words = TfidfVectorizer(stop_words="english", sublinear_tf=True, max_features=MAX_WORDS)
+    try:
+        n_words = len(words.fit(texts).vocabulary_)
+    except ValueError as error:
+        raise ValueError(f"free text must contain words, got none in {name!r}; leave it out with --drop.") from error
+    size = max(1, min(TEXT_COMPONENTS, n_words - 1, len(texts) - 1))
+    components = TruncatedSVD(size, random_state=0).set_output(transform="pandas")
+    return make_pipeline(clone(words), components)
+
+
+class NewCategories:
+    """Count the rows of a file whose categories a fitted preparation has not seen."""
+
+    def __init__(self, steps: Any, path: Any):
+        parts = steps.transformers_ if isinstance(steps, ColumnTransformer) else []
+        encoders = [
+            (names, step) for part, step, names in parts if part == "categories" and hasattr(step, "categories_")
+        ]
+        self._known = {
+            name: known for names, step in encoders for name, known in zip(names, step.categories_, strict=True)
+        }
+        self._path, self._found = path, dict[str, tuple[int, str]]()
+
+    def count(self, rows: Any) -> None:
+        """Count those of a block of rows."""
+        for name, known in self._known.items():
+            new = rows[name][~rows[name].isin(known)]
+            if new.size:
+                count, example = self._found.get(name, (0, str(new.iloc[0])))
+                self._found[name] = count + new.size, example
+
+    def warn(self) -> None:
+        """Warn once, with the count and an example of every column."""
+        if self._found:
+            counts = "; ".join(f"{name}: {count} rows, such as {new!r}" for name, (count, new) in self._found.items())
+            warnings.warn(
+                f"{self._path} has categories that the model has not seen ({counts}); they are encoded as rare "
+                "categories, or as none if there are no rare ones.",
+                stacklevel=2,
+            )

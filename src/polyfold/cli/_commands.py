@@ -2,44 +2,55 @@
 
 import contextlib
 import sys
-from collections.abc import Iterator
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_clusterer
+from sklearn.base import is_classifier, is_clusterer, is_regressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import r2_score
+from sklearn.neighbors import NearestNeighbors
+from sklearn.pipeline import Pipeline
 
 import polyfold
-from polyfold.cli import Terminal
+from polyfold._progress import track
+from polyfold.cli import Terminal, echo
 from polyfold.cli._column_kinds import TEXT, Plan
-from polyfold.cli._estimators import FitOptions, fit_model, plan_heading, planned, use_of_numbers
-from polyfold.cli._inputs import (
+from polyfold.cli._estimators import FitOptions, fit_model, plan_lines, planned
+from polyfold.cli._formats import (
+    PLOTS,
     SUFFIXES,
+    check_model_path,
+    check_output,
+    check_path,
+    draw,
+    image_shape,
+    is_report,
+    last_step,
+    n_modules,
+    summary,
+    write_arrays,
+    writer,
+)
+from polyfold.cli._inputs import (
     ArrayData,
     Selection,
     TableData,
+    all_rows,
     block_rows,
-    column_names,
+    model_blocks,
     open_data,
     open_features,
+    open_for_model,
+    read_column,
     read_ids,
     read_target,
+    target_for,
 )
-from polyfold.cli._outputs import PLOTS, check_model_path, check_output, check_path, draw, is_report, writer
-from polyfold.cli._preparation import (
-    all_rows,
-    as_fitted,
-    connected,
-    for_model,
-    last_step,
-    map_parts,
-    model_blocks,
-    open_for_model,
-)
-from polyfold.cli._readers import parse_size
-from polyfold.cli._results import summary
+from polyfold.metrics import clustering_accuracy, nmi
+from polyfold.report import labels_of_levels, score_representation
 
 # Levels with more clusters get no names.
 NAMED = 50
@@ -50,11 +61,10 @@ def plan_file(data: str, options: FitOptions, terminal: Terminal) -> dict[str, A
     opened = planned(open_features(data, options.selection), options)
     if isinstance(opened, ArrayData):
         return {"rows": opened.n_rows, "columns": opened.n_columns, "type": str(opened.values.dtype)}
-    plan = opened.plan
-    assert plan is not None
-    if not terminal.as_json:
-        terminal.lines([*plan_heading(opened), *plan.table(use_of_numbers(opened, options.prepare))], err=False)
-    return {} if not terminal.as_json else {"file": data, **plan.as_dict(), "rows": opened.n_rows}
+    if terminal.as_json and opened.plan is not None:
+        return {"file": data, **opened.plan.as_dict(), "rows": opened.n_rows}
+    echo("\n  ".join(plan_lines(opened, options.prepare, by_kind=False)))
+    return {}
 
 
 def fit_file(
@@ -68,15 +78,18 @@ def fit_file(
 ) -> dict[str, Any]:
     """Fit a model and save it."""
     path = check_model_path("--output", output, [data, config, options.selection.target_file])
-    name = options.model or "ModularKernelPCA"
-    with connected(cluster) as client:
-        model = fit_model(data, name, options, terminal, stream=stream, client=client)
+    model = fit_model(data, options, terminal, stream=stream, cluster=cluster)
     polyfold.save(model, path)
-    return {"model": name, "output": output, "bytes": path.stat().st_size, **summary(model)}
+    return {"model": options.model, "output": output, "bytes": path.stat().st_size, **summary(model)}
+
+
+def _before_last(model: Any, rows: Any) -> Any:
+    """Return rows as the estimator itself gets them."""
+    return model[:-1].transform(rows) if isinstance(model, Pipeline) and len(model.steps) > 1 else rows
 
 
 def transform_file(
-    model: str, data: str, output: str, selection: Selection, reconstruct: bool, cluster: str | None, terminal: Terminal
+    model: str, data: str, output: str, selection: Selection, reconstruct: bool, terminal: Terminal
 ) -> dict[str, Any]:
     """Write coordinates, or reconstructions, block by block."""
     suffixes = (*SUFFIXES, "") if reconstruct else SUFFIXES
@@ -85,51 +98,61 @@ def transform_file(
     method = "inverse_transform" if reconstruct else "transform"
     if not hasattr(fitted, "transform") or not hasattr(fitted, method):
         raise ValueError(f"{model} must have {method}, got {type(last_step(fitted)).__name__}.")
-    rows = open_for_model(data, selection, fitted)
-    names = _column_names(fitted, reconstruct)
-    compute = partial(_transformed, fitted, reconstruct)
-    with connected(cluster) as client, writer(path, names, rows.n_rows, size=selection.size) as append:
-        for Z in terminal.track(_computed(client, compute, rows, fitted), "rows transformed", rows.n_rows):
-            append(Z)
-    return {"output": output, "rows": rows.n_rows, "columns": len(names)}
+    opened = open_for_model(data, selection, fitted)
+    columns = [f"x{number}" for number in range(fitted.n_features_in_)]
+    columns = getattr(fitted, "feature_names_in_", columns) if reconstruct else fitted.get_feature_names_out()
+    names = [str(name) for name in columns]
+    blocks = model_blocks(opened, fitted, block_rows(opened))
+    with terminal.working("transform"), writer(path, names, opened.n_rows, size=selection.size) as append:
+        for rows in track(blocks, "blocks of rows"):
+            Z = np.asarray(fitted.transform(rows))
+            append(np.asarray(fitted.inverse_transform(Z)) if reconstruct else Z)
+    return {"output": output, "rows": opened.n_rows, "columns": len(names)}
 
 
-def _computed(client: Any, compute: Any, data: ArrayData | TableData, fitted: Any) -> Iterator[np.ndarray]:
-    """Yield the result for each block of rows, computed here or by the workers of a cluster."""
-    if client is None:
-        return map(compute, model_blocks(data, fitted, block_rows(data)))
-    return map_parts(client, compute, for_model(data, fitted))
-
-
-def _transformed(fitted: Any, reconstruct: bool, rows: Any) -> np.ndarray:
-    Z = np.asarray(fitted.transform(as_fitted(rows, fitted)))
-    return np.asarray(fitted.inverse_transform(Z)) if reconstruct else Z
-
-
-def _predicted(fitted: Any, levels: bool, rows: Any) -> np.ndarray:
-    """Return the clusters of rows (n, 1), or those and the clusters of all levels (n, 1 + levels)."""
-    rows = as_fitted(rows, fitted)
-    if not levels:
-        return np.asarray(fitted.predict(rows))[:, None]
-    clusterer = last_step(fitted)
-    tree, numbers = clusterer.cluster_tree_, [clusterer.n_clusters_, *clusterer.level_scores_]
-    fine = np.asarray(fitted.predict(rows, n_clusters=max(numbers)))
-    # Levels are nested: the finest cluster of a row decides all others. Noise stays -1.
-    return np.stack([np.append(_parents(tree, number, max(numbers)), -1)[fine] for number in numbers], axis=1)
-
-
-def _parents(tree: Any, number: int, fine: int) -> np.ndarray:
-    """Return for every one of `fine` clusters the one that holds it if the tree is cut at `number`."""
-    parents = np.zeros(min(fine, tree.n_small), dtype=np.int32)
-    parents[tree.cut(fine)] = tree.cut(number)
-    return parents
-
-
-def _column_names(fitted: Any, reconstruct: bool) -> list[str]:
-    if not reconstruct:
-        return [str(name) for name in fitted.get_feature_names_out()]
-    names = getattr(fitted, "feature_names_in_", None)
-    return [f"x{number}" for number in range(fitted.n_features_in_)] if names is None else [str(name) for name in names]
+def search_file(
+    model: str,
+    data: str,
+    output: str,
+    selection: Selection,
+    queries: str | None,
+    neighbors: int,
+    modules: int | None,
+    expand: int | None,
+    terminal: Terminal,
+) -> dict[str, Any]:
+    """Find the nearest rows of a file in a representation; without queries, those of all rows."""
+    path = check_output("--output", output, [data, model, queries, selection.target_file])
+    fitted = polyfold.load(model)
+    estimator, opened = last_step(fitted), open_for_model(data, selection, fitted)
+    most = opened.n_rows - (queries is None)  # a row is not its own neighbour
+    if neighbors > most:
+        raise ValueError(f"--neighbors must be <= {most}, the number of rows, got {neighbors}.")
+    if not hasattr(fitted, "transform"):
+        raise ValueError(f"the model must have transform, got {type(estimator).__name__}.")
+    rows = all_rows(opened, fitted)
+    query_rows = None if queries is None else all_rows(open_for_model(queries, selection, fitted), fitted)
+    with terminal.working("search"):
+        if count := n_modules(estimator):
+            if modules is None and expand is None:  # all modules in one exact scan
+                modules, expand = count, -(-neighbors // count)
+            index: Any = polyfold.ModularNeighbors(FrozenEstimator(estimator), n_neighbors=neighbors)
+            index.fit(_before_last(fitted, rows))
+            query_rows = None if query_rows is None else _before_last(fitted, query_rows)
+            distances, indices = index.kneighbors(query_rows, modules=modules, expand=expand)
+        elif modules is not None or expand is not None:
+            raise ValueError(f"--modules and --expand need a model with modules, got {type(estimator).__name__}.")
+        else:
+            index = NearestNeighbors(n_neighbors=neighbors).fit(np.asarray(fitted.transform(rows)))
+            distances, indices = index.kneighbors(
+                None if query_rows is None else np.asarray(fitted.transform(query_rows))
+            )
+    if path.suffix.lower() == ".npz":
+        write_arrays(path, indices=indices, distances=distances)
+    else:
+        with writer(path, [f"neighbor{number}" for number in range(neighbors)], len(indices)) as append:
+            append(indices)
+    return {"output": output, "rows": len(indices), "neighbors": neighbors}
 
 
 def cluster_file(
@@ -137,88 +160,73 @@ def cluster_file(
     output: str,
     options: FitOptions,
     config: str | None,
-    model: str | None,
+    saved: str | None,
     save: str | None,
     levels: bool,
     names: bool,
-    address: str | None,
     terminal: Terminal,
 ) -> dict[str, Any]:
     """Write the cluster of every row, and those of all levels, found by a new clusterer or a saved one."""
     selection = options.selection
-    inputs = [data, model, config, selection.target_file]
+    inputs = [data, saved, config, selection.target_file]
     path = check_output("--output", output, inputs)
-    is_table = path.suffix.lower() in (".csv", ".parquet")
-    if (selection.id or names) and not is_table:
-        option = "--id" if selection.id else "--names"
-        raise ValueError(f"{option} needs an output that ends in .csv or .parquet, got {output!r}.")
     model_path = check_model_path("--save", save, inputs) if save else None
     opened = open_data(data, selection)
-    ids = read_ids(opened, selection) if is_table else None
-    if ids is not None and (ids[0] in ("cluster", "cluster_name") or ids[0].startswith("clusters_")):
-        raise ValueError(f"--id must not have the name of a column of the output, got {ids[0]!r}; rename the column.")
+    ids = _ids(path, opened, selection, names)
     n_clusters = options.parameters.get("n_clusters")
     if isinstance(n_clusters, int) and n_clusters > opened.n_rows:
         raise ValueError(f"-n/--clusters must be at most {opened.n_rows}, the number of rows, got {n_clusters}.")
-    with connected(address) as client:
-        if model is None:
-            by_kernel = "kernel" in options.parameters or options.model == "KernelClustering"
-            name = "KernelClustering" if by_kernel else "BootstrapClustering"
-            fitted = fit_model(data, options.model_for("cluster", name), options, terminal, client=client)
-            clusterer = last_step(fitted)
-            labels = np.stack([clusterer.labels_, *(clusterer.levels_ if levels else [])], axis=1)
-        else:
-            fitted = _load_clusterer(model, levels)
-            clusterer = last_step(fitted)
-            rows = open_for_model(data, selection, fitted)
-            blocks = _computed(client, partial(_predicted, fitted, levels), rows, fitted)
-            labels = np.concatenate(list(terminal.track(blocks, "rows clustered", rows.n_rows)))
-    scores = clusterer.level_scores_ if levels else {}
-    columns = {"cluster": labels[:, 0]}
-    columns |= {f"clusters_{number}": found for number, found in zip(scores, labels.T[1:], strict=True)}
-    named: dict[str, np.ndarray] = {}
+    fitted, labels = _clustered(data, options, saved, levels, terminal)
+    scores = last_step(fitted).level_scores_ if levels else {}
+    columns: dict[str, Any] = dict(
+        zip(["cluster", *(f"clusters_{number}" for number in scores)], labels.T, strict=True)
+    )
     if names:
-        with terminal.working("naming clusters"):
-            named = cluster_names(
-                fitted, all_rows(open_for_model(data, selection, fitted), fitted), columns, options.seed
-            )
-    table: Any = labels
-    if ids is not None:
-        parts: dict[str, Any] = {ids[0]: np.asarray(ids[1])}
-        for column, found in columns.items():
-            parts[column] = found
-            parts |= {f"{column}_name": named[column]} if column in named else {}
-        table, columns = pd.DataFrame(parts), parts
-    with writer(path, list(columns), len(labels)) as append:
-        append(table)
+        with terminal.working("names of clusters"):
+            rows = all_rows(open_for_model(data, selection, fitted), fitted)
+            columns = _with_names(fitted, rows, columns, options.seed)
+    with writer(path, [*ids, *columns], len(labels)) as append:
+        append(pd.DataFrame({**ids, **columns}) if ids else labels)
     if model_path:
         polyfold.save(fitted, model_path)
-    stability = {str(number): round(score, 3) for number, score in scores.items() if np.isfinite(score)}
     numbers, first, sizes = np.unique(labels[:, 0], return_index=True, return_counts=True)
-    figures = {"output": output, "rows": len(labels), "clusters": len(numbers)}
-    figures |= {"stability of levels": stability} if levels else {}
+    figures: dict[str, Any] = {"output": output, "rows": len(labels), "clusters": len(numbers)}
+    if levels:
+        stability = {str(number): round(score, 3) for number, score in scores.items() if np.isfinite(score)}
+        figures["stability of levels"] = stability
     if names:
-        found = zip(numbers, first, sizes, strict=True)
-        figures |= {f"cluster {number} ({size} rows)": named["cluster"][row] for number, row, size in found}
+        sizes_of_clusters = zip(numbers, first, sizes, strict=True)
+        figures |= {f"cluster {n} ({size} rows)": columns["cluster_name"][row] for n, row, size in sizes_of_clusters}
     return figures
 
 
-def cluster_names(fitted: Any, rows: Any, columns: dict[str, np.ndarray], seed: int | None) -> dict[str, np.ndarray]:
-    """Return a name for every row and every column of labels with few clusters."""
-    texts, named = model_texts(fitted, rows), {}
-    for column, labels in columns.items():
-        numbers, codes = np.unique(labels, return_inverse=True)
-        if column == "cluster" or len(numbers) <= NAMED:
-            names = polyfold.explain(labels, rows, texts=texts, random_state=seed).names
-            named[column] = np.array([names[f"cluster {number}"] for number in numbers], dtype=object)[codes]
-    return named
+def _clustered(
+    data: str, options: FitOptions, saved: str | None, levels: bool, terminal: Terminal
+) -> tuple[Any, np.ndarray]:
+    """Return a clusterer and the clusters of rows (n, 1), or those and the clusters of all levels (n, 1 + levels)."""
+    if saved is None:
+        options = replace(options, model="KernelClustering") if "kernel" in options.parameters else options
+        fitted = fit_model(data, options, terminal)
+        clusterer = last_step(fitted)
+        return fitted, np.stack([clusterer.labels_, *(clusterer.levels_ if levels else [])], axis=1)
+    fitted = _load_clusterer(saved, levels)
+    rows = open_for_model(data, options.selection, fitted)
+    with terminal.working("cluster"):
+        blocks = track(model_blocks(rows, fitted, block_rows(rows)), "blocks of rows")
+        return fitted, np.concatenate([_predicted(fitted, levels, block) for block in blocks])
 
 
-def model_texts(fitted: Any, rows: Any) -> Any:
-    """Return the free text that a model was fitted to if it has no other column; otherwise these give the names."""
-    plan = Plan.stored(fitted)
-    is_text = plan is not None and {column.kind for column in plan.used} == {TEXT}
-    return rows[plan.text_name] if plan is not None and is_text else None
+def _ids(path: Path, data: ArrayData | TableData, selection: Selection, names: bool) -> dict[str, Any]:
+    """Return the first column of the output by its name, if the output is a table."""
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        if selection.id or names:
+            option = "--id" if selection.id else "--names"
+            raise ValueError(f"{option} needs an output that ends in .csv or .parquet, got {path.name!r}.")
+        return {}
+    name, values = read_ids(data, selection)
+    if name in ("cluster", "cluster_name") or name.startswith("clusters_"):
+        raise ValueError(f"--id must not have the name of a column of the output, got {name!r}; rename the column.")
+    return {name: np.asarray(values)}
 
 
 def _load_clusterer(model: str, levels: bool) -> Any:
@@ -232,6 +240,33 @@ def _load_clusterer(model: str, levels: bool) -> Any:
     return fitted
 
 
+def _predicted(fitted: Any, levels: bool, rows: Any) -> np.ndarray:
+    if not levels:
+        return np.asarray(fitted.predict(rows))[:, None]
+    clusterer = last_step(fitted)
+    numbers = [clusterer.n_clusters_, *clusterer.level_scores_]
+    return np.stack(labels_of_levels(clusterer, _before_last(fitted, rows), numbers), axis=1)
+
+
+def _with_names(fitted: Any, rows: Any, columns: dict[str, Any], seed: int | None) -> dict[str, Any]:
+    """Return columns of labels, each followed by the names of its clusters unless these are too many."""
+    texts, named = _model_texts(fitted, rows), {}
+    for column, labels in columns.items():
+        numbers, codes = np.unique(labels, return_inverse=True)
+        named[column] = labels
+        if column == "cluster" or len(numbers) <= NAMED:
+            names = polyfold.explain(labels, rows, texts=texts, random_state=seed).names
+            named[f"{column}_name"] = np.array([names[f"cluster {number}"] for number in numbers], dtype=object)[codes]
+    return named
+
+
+def _model_texts(fitted: Any, rows: Any) -> Any:
+    """Return the free text that a model was fitted to if it has no other column; otherwise these give the names."""
+    plan = Plan.stored(fitted)
+    is_text = plan is not None and {column.kind for column in plan.used} == {TEXT}
+    return rows[plan.text_name] if plan is not None and is_text else None
+
+
 def map_file(
     data: str, output: str, options: FitOptions, config: str | None, save: str | None, terminal: Terminal
 ) -> dict[str, Any]:
@@ -241,7 +276,7 @@ def map_file(
     path = check_output("--output", output, inputs, (*SUFFIXES, *PLOTS))
     model_path = check_model_path("--save", save, inputs) if save else None
     y = read_target(open_data(data, selection), selection)
-    fitted = fit_model(data, options.model_for("map", "BootstrapMap"), options, terminal)
+    fitted = fit_model(data, options, terminal)
     Z = np.asarray(last_step(fitted).embedding_)
     if path.suffix.lower() in PLOTS:
         draw(path, Z, y)
@@ -251,6 +286,37 @@ def map_file(
     if model_path:
         polyfold.save(fitted, model_path)
     return {"output": output, "rows": len(Z)}
+
+
+def evaluate_file(model: str, data: str, selection: Selection, seed: int | None, terminal: Terminal) -> dict[str, Any]:
+    """Return figures about the quality of a model on a file: predictions, clusters or coordinates."""
+    fitted = polyfold.load(model)
+    estimator, opened = last_step(fitted), open_for_model(data, selection, fitted)
+    rows, y = all_rows(opened, fitted), target_for(opened, selection, estimator)
+    figures: dict[str, Any] = {"model": type(estimator).__name__, "rows": opened.n_rows}
+    is_predictor = is_classifier(estimator) or is_regressor(estimator)
+    if is_predictor and y is None:
+        raise ValueError("--target is needed to evaluate a model that predicts targets.")
+    with terminal.working("evaluate"):
+        predicted = np.asarray(fitted.predict(rows)) if hasattr(fitted, "predict") else None
+        if is_regressor(estimator):
+            return {**figures, "r2": float(r2_score(y, predicted))}
+        if is_classifier(estimator):
+            figures["accuracy"] = float(np.mean(predicted == y))
+            if hasattr(estimator, "module_scores"):
+                scores = estimator.module_scores(_before_last(fitted, rows), y)
+                figures["accuracy of single modules"] = [float(scores.min()), float(scores.max())]
+            return figures
+        codes = None if y is None else np.unique(y, return_inverse=True)[1]
+        if predicted is not None:
+            figures["clusters"] = len(np.unique(predicted))
+            if codes is not None:
+                figures |= {"accuracy": clustering_accuracy(codes, predicted), "nmi": nmi(codes, predicted)}
+        if hasattr(fitted, "transform"):
+            # Targets are not classes if most of them occur once.
+            classes = codes if codes is not None and 0 < codes.max() < len(codes) / 2 else None
+            figures |= score_representation(fitted, rows, classes, random_state=seed)
+    return figures
 
 
 def explain_file(
@@ -268,11 +334,11 @@ def explain_file(
     fitted = polyfold.load(model)
     opened = open_for_model(data, selection, fitted)
     rows = all_rows(opened, fitted)
-    words = model_texts(fitted, rows) if texts is None else _column("--texts", texts, opened)
-    shape = opened.image_shape or (parse_size(selection.size)[::-1] if selection.size else None)
-    with terminal.fitting():
-        images = shape if shape and len(shape) == 2 else None
-        explanation = polyfold.explain(fitted, rows, texts=words, images=images, random_state=seed)
+    words = _model_texts(fitted, rows) if texts is None else read_column("--texts", texts, opened)
+    with terminal.working("explain"):
+        shape = image_shape(opened.image_shape, selection.size, rows.shape[1])
+        grey = shape if shape is not None and len(shape) == 2 else None
+        explanation = polyfold.explain(fitted, rows, texts=words, images=grey, random_state=seed)
     if path.suffix.lower() == ".csv":
         frame = explanation.to_frame()
         with writer(path, list(frame.columns), len(frame)) as append:
@@ -280,13 +346,6 @@ def explain_file(
     else:
         explanation.to_html(path, title=title or f"{type(last_step(fitted)).__name__} of {Path(data).name}")
     return {"output": output, "rows": len(explanation.rows), "names": explanation.names}
-
-
-def _column(option: str, name: str, data: ArrayData | TableData) -> Any:
-    """Return the values of a column of a table, or of an array next to the rows."""
-    known = data.reader.names if isinstance(data, TableData) else tuple(data.labels)
-    column_names(option, [name], known, data.path)
-    return data.reader.labels(name) if isinstance(data, TableData) else data.labels[name]
 
 
 def report_file(
@@ -304,39 +363,23 @@ def report_file(
     fitted = polyfold.load(model)
     opened = open_for_model(data, selection, fitted)
     rows, y = all_rows(opened, fitted), read_target(opened, selection)
-    with terminal.working("writing the report"):
-        named = None if y is None else pd.Series(y, name=_target_name(opened, str(selection.target)))
-        words = model_texts(fitted, rows) if texts is None else _column("--texts", texts, opened)
-        images = _row_images(opened, rows, selection)
-        shape = None if images is None or images.ndim > 3 else images.shape[1:]
-        explanation = polyfold.explain(fitted, rows, texts=words, images=shape, levels=True, random_state=0)
-        shown = {"columns": _shown_columns(opened), "images": images, "texts": words, "explanation": explanation}
-        polyfold.report.explore(
-            fitted, rows, y=named, **shown, path=path, title=title or Path(data).stem, max_points=points
-        )
+    if y is not None:
+        target = str(selection.target)
+        y = pd.Series(y, name=target if target in opened.all_names else Path(target).stem)
+    words = _model_texts(fitted, rows) if texts is None else read_column("--texts", texts, opened)
+    shape, images = image_shape(opened.image_shape, selection.size, rows.shape[1]), None
+    if shape is not None:
+        images = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows).reshape(-1, *shape)
+    if isinstance(opened, TableData):
+        columns: Any = next(opened.reader.read(opened.all_names, None))
+    else:
+        columns = {name: opened.column(name) for name in ("file", "folder") if name in opened.all_names} or None
+    with terminal.working("report"):
+        grey = shape if shape is not None and len(shape) == 2 else None
+        explanation = polyfold.explain(fitted, rows, texts=words, images=grey, levels=True, random_state=0)
+        shown = {"y": y, "columns": columns, "images": images, "texts": words, "explanation": explanation}
+        polyfold.report.explore(fitted, rows, **shown, path=path, title=title or Path(data).stem, max_points=points)
     return {"output": output, "bytes": path.stat().st_size}
-
-
-def _target_name(data: ArrayData | TableData, target: str) -> str:
-    known = data.reader.names if isinstance(data, TableData) else data.labels
-    return target if target in known else Path(target).stem
-
-
-def _shown_columns(data: ArrayData | TableData) -> Any:
-    """Return the columns shown for a point: those of the table, or the names of image files."""
-    if isinstance(data, TableData):
-        return next(data.reader.read(data.reader.names, None))
-    return {name: values for name, values in data.labels.items() if name in ("file", "folder")} or None
-
-
-def _row_images(data: ArrayData | TableData, rows: Any, selection: Selection) -> Any:
-    """Return rows as images: those of a folder, or of --size."""
-    shape = data.image_shape or (parse_size(selection.size)[::-1] if selection.size else None)
-    if shape is None:
-        return None
-    if np.prod(shape) != rows.shape[1]:
-        raise ValueError(f"--size must fit the {rows.shape[1]} values of a row, got {selection.size}.")
-    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows).reshape(-1, *shape)
 
 
 def run_demo(output: str, terminal: Terminal) -> dict[str, Any]:

@@ -4,130 +4,61 @@ import ast
 import importlib
 import inspect
 import re
-import tomllib
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.compose import ColumnTransformer
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 import polyfold
-from polyfold.cli import Terminal
-from polyfold.cli._column_kinds import CODE, NUMBER, USES
+from polyfold._validation import import_extra
+from polyfold.cli import Terminal, echo, nearest
+from polyfold.cli._column_kinds import CODE, NUMBER, USES, NewCategories, Plan, has_unit_rows, preparation
 from polyfold.cli._inputs import (
     ArrayData,
     Selection,
     TableData,
     block_rows,
-    column_names,
     find_target,
+    open_data,
     open_features,
-    read_target,
+    target_for,
 )
-from polyfold.cli._preparation import (
-    UNIT_ROWS,
-    PreparedBlocks,
-    has_unit_rows,
-    lazy_rows,
-    preparation,
-    prepared,
-)
-from polyfold.sources import as_source, budget
+from polyfold.cli._readers import column_names
+from polyfold.sources import answering, as_source, budget
 
+# Seconds in which a scheduler must answer and have a worker.
+PATIENCE = 10
 # Modules and dimensions of the default model for data with enough columns.
 MODULES, DIMENSIONS = 15, 20
-TEXTS = ("model", "target", "id", "array", "size", "encoding", "prepare")
-LISTS = ("columns", "drop", "categorical")
-KEYS = (*TEXTS, *LISTS, "color", "parameters")
 EXAMPLE = '[parameters] kernel = {class = "Gaussian", gamma = 0.1}'
 
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What to fit, to which columns, with which preparation; `model` is None if nothing names one."""
+    """What to fit, to which columns, with which preparation."""
 
     selection: Selection
-    model: str | None
+    model: str
     parameters: Mapping[str, Any]
     seed: int | None
     prepare: str
     categorical: tuple[str, ...]
 
-    def model_for(self, command: str, name: str) -> str:
-        """Return the only model of a command, or raise if --config names another."""
-        if self.model not in (None, name):
-            raise ValueError(
-                f"polyfold {command} fits {name}, got model = {self.model!r} in --config; polyfold fit takes any model."
-            )
-        return name
 
-
-def fit_options(
-    selection: Selection,
-    *,
-    config: str | None,
-    settings: tuple[str, ...],
-    seed: int | None,
-    prepare: str | None,
-    categorical: str | None,
-    model: str | None = None,
-    clusters: int | str | None = None,
-    kernel: str | None = None,
-) -> FitOptions:
-    """Combine the options of the command line, which win, with a TOML file."""
-    file = read_config(config)
-    parameters = dict(file.get("parameters", {}))
-    if clusters is not None:
-        parameters.pop("n_clusters", None)
-        parameters |= {} if clusters == "auto" else {"n_clusters": clusters}
-    parameters |= {} if kernel is None else {"kernel": kernel}
-    fields = ("columns", "drop", "target", "id", "array", "size", "color", "encoding")
-    return FitOptions(
-        replace(selection, **{key: file[key] for key in fields if key in file and not getattr(selection, key)}),
-        model or file.get("model"),
-        {**parameters, **parse_settings(settings)},
-        seed,
-        prepare or file.get("prepare", "auto"),
-        split_names(categorical) or file.get("categorical", ()),
-    )
-
-
-def read_config(path: str | Path | None) -> dict[str, Any]:
-    """Return the entries of a TOML file: options of the command, and the table ``parameters``."""
-    if path is None:
-        return {}
-    try:
-        config = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} cannot be read as TOML: {error}.") from error
-    if unknown := sorted(set(config) - set(KEYS)):
-        raise ValueError(f"{path}: keys must be {', '.join(KEYS)}, got {unknown[0]!r}.")
-    return {key: _entry(path, key, value) for key, value in config.items()}
-
-
-def _entry(path: str | Path, key: str, value: Any) -> Any:
-    if key in TEXTS and isinstance(value, str):
-        return value
-    if key in LISTS and isinstance(value, str | list):
-        return split_names(value)
-    if key == "color" and isinstance(value, bool):
-        return value
-    if key == "parameters" and isinstance(value, dict):
-        return {name: _made(entry) for name, entry in value.items()}
-    rules = {**dict.fromkeys(TEXTS, "text"), **dict.fromkeys(LISTS, "a list of names"), "color": "true or false"}
-    raise ValueError(f"{path}: {key} must be {rules.get(key, 'a table, [parameters]')}, got {value!r}.")
+def make_objects(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a TOML file; a table with the key ``class`` is an object with these parameters."""
+    return {name: _made(entry) for name, entry in parameters.items()}
 
 
 def _made(value: Any) -> Any:
-    """Return a value of a TOML file; a table with the key ``class`` is an object with these parameters."""
     if isinstance(value, list):
         return [_made(entry) for entry in value]
     if not isinstance(value, dict):
@@ -135,18 +66,11 @@ def _made(value: Any) -> Any:
     if "class" not in value:
         raise ValueError(f"a table in [parameters] must name its class, got {value!r}; for example {EXAMPLE}.")
     cls = find_class(str(value["class"]))
-    parameters = {name: _made(entry) for name, entry in value.items() if name != "class"}
+    parameters = make_objects({name: entry for name, entry in value.items() if name != "class"})
     try:
         return cls(**parameters)
     except TypeError as error:
         raise ValueError(f"{cls.__name__} cannot be made with {', '.join(parameters)}: {error}.") from error
-
-
-def split_names(names: str | list[Any] | None) -> tuple[str, ...]:
-    """Return the names of a list, or of text that separates them by commas."""
-    if isinstance(names, list):
-        return tuple(map(str, names))
-    return tuple(part.strip() for part in (names or "").split(",") if part.strip())
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
@@ -210,13 +134,9 @@ def find_class(name: str) -> type:
         if inspect.isclass(cls) and issubclass(cls, BaseEstimator):
             return cls
     raise ValueError(
-        f"{name!r} must be a class of polyfold ({_nearest(name, classes)}) or an estimator of scikit-learn by its "
+        f"{name!r} must be a class of polyfold ({nearest(name, list(classes))}) or an estimator of scikit-learn by its "
         "path, such as sklearn.linear_model.LogisticRegression."
     )
-
-
-def _nearest(name: str, names: Iterable[str]) -> str:
-    return ", ".join(get_close_matches(name, names := list(names)) or names)
 
 
 def make_estimator(name: str, parameters: Mapping[str, Any], seed: int | None) -> Any:
@@ -238,7 +158,7 @@ def make_estimator(name: str, parameters: Mapping[str, Any], seed: int | None) -
         given["network"] = _network(cls, parameters.get("n_clusters"))
     rest = {key: value for key, value in parameters.items() if key not in given}
     estimator = cls(**given)
-    _check_names(name, estimator.get_params(), rest)
+    _check_parts(rest, estimator.get_params())
     estimator.set_params(**rest)
     if seed is not None:
         parts = estimator.get_params().items()
@@ -255,13 +175,12 @@ def _network(cls: type, n_clusters: Any) -> Any:
     return polyfold.MultilayerBootstrapNetwork(classes, n_classes=classes)
 
 
-def _check_names(name: str, known: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Raise if an estimator lacks a parameter, or if a part of a parameter is set that is not an object."""
-    for key in given:
+def _check_parts(parameters: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """Raise if a parameter of a part is set, but the part is not an object."""
+    for key in parameters:
         part = key.partition("__")[0]
-        if part not in known:
-            raise ValueError(f"{name} has no parameter {part!r}; it has {_nearest(part, known)}.")
-        if part != key and not hasattr(owner := given.get(part, known[part]), "set_params"):
+        owner = parameters.get(part, known.get(part))
+        if part != key and part in known and not hasattr(owner, "set_params"):
             raise ValueError(
                 f"{key} needs an object as {part}, got {owner!r}; write it in a TOML file (--config), for example "
                 f"{EXAMPLE}."
@@ -269,116 +188,203 @@ def _check_names(name: str, known: Mapping[str, Any], given: Mapping[str, Any]) 
 
 
 def fit_model(
-    path: str, name: str, options: FitOptions, terminal: Terminal, *, stream: bool | None = False, client: Any = None
+    path: str, options: FitOptions, terminal: Terminal, *, stream: bool | None = False, cluster: str | None = None
 ) -> Any:
     """Return a model fitted to a file, in a pipeline with its preparation if it needs one."""
-    selection = options.selection
-    data = open_features(path, selection)
-    estimator = make_estimator(
-        name, {**_default_size(name, data, options.parameters), **options.parameters}, options.seed
-    )
-    learns = is_classifier(estimator) or is_regressor(estimator)
-    y = read_target(data, selection, "numbers" if is_regressor(estimator) else "labels") if learns else None
-    if selection.target is not None and not learns:
-        find_target(data, selection)  # it is left out of the rows, so it must exist
-    if y is None and get_tags(estimator).target_tags.required:
-        raise ValueError(f"{name} needs --target: the column, array or file that holds the targets.")
-    if client is not None and y is not None:
-        raise ValueError(f"--cluster fits models that learn without targets, got {name}; omit --cluster.")
-    if stream is None:
-        stream = 8.0 * data.n_rows * data.n_columns > 2 * budget() and hasattr(estimator, "partial_fit")
-    if stream and not hasattr(estimator, "partial_fit"):
-        raise ValueError(
-            f"--stream needs a model with partial_fit, got {name}; use ModularKernelPCA, KernelEmbedding, "
-            "ModularAutoencoder or a kernel baseline, or omit --stream."
-        )
+    data = open_features(path, options.selection)
+    parameters = {**_default_size(options, data.n_columns), **options.parameters}
+    estimator = make_estimator(options.model, parameters, options.seed)
+    y = _targets(data, options.selection, estimator)
+    if cluster is not None and y is not None:
+        raise ValueError(f"--cluster fits models that learn without targets, got {options.model}; omit --cluster.")
+    is_streamed = _is_streamed(data, estimator, stream)
     data = planned(data, options)
-    if isinstance(data, TableData) and data.plan is not None:
-        lines = data.plan.lines(use_of_numbers(data, options.prepare))
-        terminal.lines([*plan_heading(data), *lines], err=True)
-    if stream or client is not None:
-        return _fit_blocks(data, estimator, options.prepare, terminal, on_cluster=client is not None)
-    rows = data.whole()
-    plan = data.plan if isinstance(data, TableData) else None
-    steps = preparation(rows, options.prepare, plan)
-    model = estimator if steps is None else Pipeline([("prepare", steps), ("model", estimator)])
-    with terminal.fitting(), _without_advice(steps, options.prepare):
-        model.fit(rows) if y is None else model.fit(rows, y)
-    return _with_plan(model, data)
-
-
-@contextmanager
-def _without_advice(steps: Any, choice: str) -> Iterator[None]:
-    """Leave out the advice to scale columns if they have been scaled."""
-    with warnings.catch_warnings():
-        if choice == "scale" or isinstance(steps, ColumnTransformer):
-            warnings.simplefilter("ignore", polyfold.exceptions.ScaleWarning)
-        yield
-
-
-def _with_plan(model: Any, data: ArrayData | TableData) -> Any:
-    """Store with a model what its columns are."""
-    if isinstance(data, TableData) and data.plan is not None:
+    if isinstance(data, TableData):
+        echo("\n  ".join(plan_lines(data, options.prepare, by_kind=True)), err=True)
+    with connected(cluster), terminal.working(options.model), _without_advice(data, options.prepare):
+        if is_streamed or cluster is not None:
+            model = _fit_blocks(data, estimator, options.prepare, on_cluster=cluster is not None)
+        else:
+            model = _fit_whole(data, estimator, options.prepare, y)
+    if data.plan is not None:
         model.table_ = data.plan.as_dict()
     return model
 
 
-def _default_size(name: str, data: ArrayData | TableData, parameters: Mapping[str, Any]) -> dict[str, int]:
+def _targets(data: ArrayData | TableData, selection: Selection, estimator: Any) -> Any:
+    """Return the targets of a classifier or regressor; other models leave them out of the rows."""
+    if is_classifier(estimator) or is_regressor(estimator):
+        y = target_for(data, selection, estimator)
+        if y is None and get_tags(estimator).target_tags.required:
+            raise ValueError(f"{type(estimator).__name__} needs --target: the column, array or file with the targets.")
+        return y
+    if selection.target is not None:
+        find_target(data, selection)  # it must exist
+    return None
+
+
+def _is_streamed(data: ArrayData | TableData, estimator: Any, stream: bool | None) -> bool:
+    """Whether rows are fitted block by block: with --stream, and by default if memory is too small."""
+    has_partial_fit = hasattr(estimator, "partial_fit")
+    if stream and not has_partial_fit:
+        raise ValueError(
+            f"--stream needs a model with partial_fit, got {type(estimator).__name__}; use ModularKernelPCA, "
+            "KernelEmbedding, ModularAutoencoder or a kernel baseline, or omit --stream."
+        )
+    return stream if stream is not None else has_partial_fit and 8.0 * data.n_rows * data.n_columns > 2 * budget()
+
+
+def _default_size(options: FitOptions, n_columns: int) -> dict[str, int]:
     """Return a size of the default model with which all modules together have no more columns than the data."""
-    if name != "ModularKernelPCA" or {"n_modules", "n_components"} & set(parameters):
+    if options.model != "ModularKernelPCA" or {"n_modules", "n_components"} & set(options.parameters):
         return {}
-    modules = min(MODULES, max(2, data.n_columns // 2))
-    return {"n_modules": modules, "n_components": min(DIMENSIONS, max(2, data.n_columns // modules))}
+    modules = min(MODULES, max(2, n_columns // 2))
+    return {"n_modules": modules, "n_components": min(DIMENSIONS, max(2, n_columns // modules))}
+
+
+@contextmanager
+def _without_advice(data: ArrayData | TableData, prepare: str) -> Iterator[None]:
+    """Leave out the advice to scale columns if they are scaled."""
+    with warnings.catch_warnings():
+        if prepare == "scale" or (prepare != "none" and data.plan is not None):
+            warnings.simplefilter("ignore", polyfold.exceptions.ScaleWarning)
+        yield
 
 
 def planned(data: ArrayData | TableData, options: FitOptions) -> ArrayData | TableData:
     """Return rows with a kind for every column; columns named by --columns, or with --prepare none, are all used."""
-    categorical = options.categorical
     if isinstance(data, ArrayData):
-        if categorical:
+        if options.categorical:
             raise ValueError("--categorical needs columns with names, as .csv and .parquet files have.")
         return data
     is_raw = options.prepare == "none"
-    data = data.planned(
-        column_names("--categorical", categorical, data.names, data.path),
-        keep=is_raw or bool(options.selection.columns),
-    )
-    if not is_raw:
+    categorical = column_names("--categorical", options.categorical, data.names, data.path)
+    data = data.planned(categorical, keep=is_raw or bool(options.selection.columns))
+    if not is_raw or data.plan is None:
         return data
-    assert data.plan is not None
     if other := [column for column in data.plan.columns if column.kind not in (NUMBER, CODE)]:
         raise ValueError(
             f"with --prepare none all columns must be numbers, got {other[0].name!r} ({other[0].kind}); leave it out "
             "with --drop, or use --prepare auto."
         )
-    return data.as_numbers()
+    columns = tuple(replace(column, kind=NUMBER) for column in data.plan.columns)
+    return replace(data, plan=replace(data.plan, columns=columns))
 
 
-def plan_heading(data: TableData) -> list[str]:
-    """Return the size of a table, and how many of its rows show the kinds of its columns."""
+def plan_lines(data: TableData, prepare: str, *, by_kind: bool) -> list[str]:
+    """Return the size of a table, and what is done with its columns: one line for each kind, or for each column."""
     assert data.plan is not None
     few = f"; kinds are found from the first {data.plan.n_rows}" if data.plan.n_rows < data.n_rows else ""
-    return [f"{data.path}: {data.n_rows} rows, {data.n_columns} columns{few}"]
+    numbers = {"none": "used as they are", "impute": "the median for missing values"}.get(prepare, USES[NUMBER])
+    if prepare == "auto" and has_unit_rows(next(data.blocks(block_rows(data)))):
+        numbers = "used as they are: all rows have unit length"
+    lines = data.plan.lines(numbers) if by_kind else data.plan.table(numbers)
+    return [f"{data.path}: {data.n_rows} rows, {data.n_columns} columns{few}", *lines]
 
 
-def use_of_numbers(data: TableData, choice: str) -> str:
-    """Return what is done with columns of numbers."""
-    if choice == "none":
-        return "used as they are"
-    if choice == "impute":
-        return "the median for missing values"
-    is_embedding = choice == "auto" and has_unit_rows(next(data.blocks(block_rows(data))))
-    return UNIT_ROWS if is_embedding else USES[NUMBER]
+def _fit_whole(data: ArrayData | TableData, estimator: Any, prepare: str, y: Any) -> Any:
+    """Fit to all rows in memory."""
+    rows = data.whole()
+    steps = preparation(rows, prepare, data.plan)
+    model = estimator if steps is None else Pipeline([("prepare", steps), ("model", estimator)])
+    return model.fit(rows) if y is None else model.fit(rows, y)
 
 
-def _fit_blocks(
-    data: ArrayData | TableData, estimator: Any, prepare: str, terminal: Terminal, *, on_cluster: bool
-) -> Any:
+def _fit_blocks(data: ArrayData | TableData, estimator: Any, prepare: str, *, on_cluster: bool) -> Any:
     """Fit to blocks of rows, here or on a cluster; the preparation is fitted to the first block."""
     blocks = PreparedBlocks(data, prepare)
-    rows = lazy_rows(partial(prepared, blocks.steps), data) if on_cluster else as_source(blocks)
+    rows = as_source(_lazy_rows(data, blocks.steps) if on_cluster else blocks)
     rows.names = blocks.names
-    with terminal.fitting(), _without_advice(blocks.steps, prepare):
-        model = clone(estimator).fit(rows)
+    model = estimator.fit(rows)
     blocks.new.warn()
-    return _with_plan(model if blocks.steps is None else Pipeline([("prepare", blocks.steps), ("model", model)]), data)
+    return model if blocks.steps is None else Pipeline([("prepare", blocks.steps), ("model", model)])
+
+
+class PreparedBlocks:
+    """Prepared rows of a file in blocks, as often as needed; the preparation is fitted to the first block."""
+
+    def __init__(self, data: ArrayData | TableData, prepare: str):
+        self._data, self._size = data, block_rows(data)
+        first = next(data.blocks(self._size))
+        steps = preparation(first, prepare, data.plan)
+        self.steps = steps if steps is None else steps.fit(first)
+        self.names = data.names
+        if self.steps is not None and data.names is not None:
+            self.names = tuple(self.steps.get_feature_names_out())
+        self.new = NewCategories(self.steps, data.path)
+
+    def __iter__(self) -> Iterator[Any]:
+        self.new = NewCategories(self.steps, self._data.path)
+        for rows in self._data.blocks(self._size):
+            self.new.count(rows)
+            yield _prepared(self.steps, rows)
+
+
+def _prepared(steps: Any, rows: Any) -> Any:
+    rows = rows if steps is None else steps.transform(rows)
+    return rows if sp.issparse(rows) else np.asarray(rows)
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[None]:
+    """Let Dask use the scheduler at an address, if one is given."""
+    if address is None:
+        yield
+        return
+    distributed = import_extra("distributed", "dask")
+    try:
+        # Not as the default client: a client that fails would remain the default.
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        raise ValueError(
+            f"--cluster must be the address of a running Dask scheduler, such as tcp://127.0.0.1:8786; {address!r} did "
+            f"not answer within {PATIENCE} s ({error or type(error).__name__})."
+        ) from error
+    with client, client.as_current(), answering(client), warnings.catch_warnings():
+        # The preparation has to be sent with the work.
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise ValueError(
+                f"the Dask scheduler at {address} has no workers; start one with: dask worker {address}"
+            ) from error
+        yield
+
+
+def _lazy_rows(data: ArrayData | TableData, steps: Any) -> Any:
+    """Return the prepared rows of a file as a Dask array."""
+    array, delayed = import_extra("dask.array", "dask"), import_extra("dask", "dask").delayed
+    prepare, example = delayed(partial(_prepared, steps), traverse=False), _prepared(steps, next(data.blocks(1)))
+    arrays = [
+        array.from_delayed(prepare(part), shape=(length, example.shape[1]), dtype=example.dtype)
+        for part, length in _parts(data)
+    ]
+    rows = array.concatenate(arrays, allow_unknown_chunksizes=True)
+    if np.isnan(rows.shape[0]):
+        rows = rows.compute_chunk_sizes()
+        rows = array.concatenate([rows.blocks[number] for number, length in enumerate(rows.chunks[0]) if length])
+    return rows
+
+
+def _parts(data: ArrayData | TableData) -> list[tuple[Any, float]]:
+    """Return the parts of a file and their lengths, NaN if unknown; workers read tables and arrays of one file."""
+    delayed = import_extra("dask", "dask").delayed
+    if isinstance(data, TableData):
+        read = delayed(partial(_read_part, data.names, data.plan), traverse=False)
+        return [(read(frame), float("nan")) for frame in data.reader.delayed()]
+    if data.path.suffix.lower() not in (".npy", ".zarr"):
+        return [(delayed(block, traverse=False), block.shape[0]) for block in data.blocks(block_rows(data))]
+    chunk = (getattr(data.values, "chunks", None) or (1,))[0]
+    step = max(1, block_rows(data) // chunk) * chunk  # every chunk of a zarr array is read once
+    read = delayed(partial(_read_rows, str(data.path.resolve()), data.columns), traverse=False)
+    return [(read(start, start + step), min(step, data.n_rows - start)) for start in range(0, data.n_rows, step)]
+
+
+def _read_part(names: tuple[str, ...], plan: Plan | None, frame: Any) -> Any:
+    return frame[list(names)] if plan is None else plan.apply(frame)
+
+
+def _read_rows(path: str, columns: tuple[int, ...] | None, start: int, stop: int) -> Any:
+    data: Any = open_data(path, Selection())
+    return replace(data, columns=columns).pick(np.asarray(data.values[start:stop]))

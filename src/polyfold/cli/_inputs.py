@@ -1,11 +1,12 @@
-"""Open files as rows: arrays, tables and folders of images, with the columns and targets that options select."""
+"""Open files as rows: arrays, tables and folders of images.
+
+Options select the columns and targets. A fitted model determines which columns it takes, and in which form.
+"""
 
 import os
 import warnings
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,16 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import is_classifier, is_regressor
+from sklearn.pipeline import Pipeline
 
-from polyfold._validation import import_extra
-from polyfold.cli._column_kinds import CATEGORY, NUMBER, Column, Form, Plan, make_plan
-from polyfold.cli._readers import IMAGES, Csv, ImageSource, Parquet, parquet_files, parse_size
+from polyfold.cli import nearest, shortened
+from polyfold.cli._column_kinds import CATEGORY, NUMBER, Column, NewCategories, Plan, make_plan
+from polyfold.cli._formats import IMAGES, SUFFIXES, ImageSource, load_arrays, parse_size, read_npz, read_zarr
+from polyfold.cli._readers import Csv, Form, Parquet, column_names, parquet_files
 from polyfold.sources import as_source, stack_rows
 
-SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
-CSR = {"data", "indices", "indptr", "shape"}
+# Columns of an array; a vector of them must fit in memory, whatever a sparse or empty file declares.
+MOST_COLUMNS = 2**24
 # Bytes of a block of rows in double precision, and bounds of its rows.
 BLOCK_BYTES = 2**26
 MIN_ROWS, MAX_ROWS = 256, 65_536
@@ -58,6 +61,8 @@ class ArrayData:
     image_shape: tuple[int, ...] | None = None
     columns: tuple[int, ...] | None = None
     names: None = None
+    index: None = None
+    plan: None = None
 
     def __post_init__(self) -> None:
         shape, dtype = self.values.shape, np.dtype(self.values.dtype)
@@ -65,6 +70,8 @@ class ArrayData:
             raise ValueError(f"{self.path} must hold a matrix with rows and columns, got shape {tuple(shape)}.")
         if dtype.kind not in "fiub":
             raise ValueError(f"{self.path} must hold numbers, got {dtype}.")
+        if shape[1] > MOST_COLUMNS:
+            raise ValueError(f"{self.path} must have at most {MOST_COLUMNS} columns, got {shape[1]}.")
 
     @property
     def n_rows(self) -> int:
@@ -75,6 +82,15 @@ class ArrayData:
     def n_columns(self) -> int:
         """Number of selected columns."""
         return self.values.shape[1] if self.columns is None else len(self.columns)
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """The names of the arrays next to the rows."""
+        return tuple(self.labels)
+
+    def column(self, name: str) -> np.ndarray:
+        """Return an array next to the rows."""
+        return self.labels[name]
 
     def select(self, names: Sequence[str]) -> "ArrayData":
         """Return the same rows with some columns only, given as text."""
@@ -107,7 +123,6 @@ class TableData:
     reader: Csv | Parquet
     names: tuple[str, ...]
     plan: Plan | None = None
-    labels: None = None
     image_shape: None = None
 
     @property
@@ -125,6 +140,20 @@ class TableData:
         """Number of selected columns."""
         return len(self.names)
 
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """The names of all columns, selected or not, without the index."""
+        return self.reader.names
+
+    @property
+    def index(self) -> str | None:
+        """The name of the index column."""
+        return self.reader.index
+
+    def column(self, name: str) -> pd.Series:
+        """Return any column, exactly as it is written."""
+        return self.reader.labels(name)
+
     def select(self, names: Sequence[str]) -> "TableData":
         """Return the same rows with some columns only."""
         return replace(self, names=tuple(names))
@@ -134,19 +163,14 @@ class TableData:
         sample = self.reader.sample(self.names, int(np.clip(PLAN_CELLS // len(self.names), *PLAN_ROWS)))
         given = set(categorical)
         forms, doubts = self.reader.forms([name for name in self.names if name not in given])
-        plan = make_plan(sample, {**dict.fromkeys(given), **forms}, doubts, given, keep=keep)
+        is_whole = len(sample) == self.n_rows
+        plan = make_plan(sample, {**dict.fromkeys(given), **forms}, doubts, given, keep=keep, is_whole=is_whole)
         if not plan.used:
             raise ValueError(
                 f"{self.path} has only identifiers and constants ({shortened(self.names)}); name columns to use with "
                 "--columns."
             )
         return replace(self, plan=plan)
-
-    def as_numbers(self) -> "TableData":
-        """Return the same rows with codes as numbers."""
-        assert self.plan is not None
-        columns = tuple(replace(column, kind=NUMBER) for column in self.plan.columns)
-        return replace(self, plan=replace(self.plan, columns=columns))
 
     def unplanned(self, *, only_numbers: bool) -> "TableData":
         """Return the same rows as numbers, and categories for other columns, for models fitted without a plan."""
@@ -192,7 +216,7 @@ def open_data(path: str | Path, selection: Selection) -> ArrayData | TableData:
         raise ValueError(f"{path} does not exist.")
     kind = path.suffix.lower()
     if kind == ".zarr":
-        return ArrayData(path, _read_zarr(path))
+        return ArrayData(path, read_zarr(path))
     if path.is_dir() and not parquet_files(path):
         return _open_images(path, selection)
     if path.is_dir() or kind in (".csv", ".parquet"):
@@ -201,7 +225,7 @@ def open_data(path: str | Path, selection: Selection) -> ArrayData | TableData:
     if kind == ".npy":
         return ArrayData(path, load_arrays(path, mmap_mode="r"))
     if kind == ".npz":
-        return _open_npz(path, selection.array)
+        return ArrayData(path, *read_npz(path, selection.array))
     raise ValueError(
         f"{path} must end in {', '.join(SUFFIXES)}, or be a folder of images or of parquet files, got "
         f"{kind or 'no ending'!r}."
@@ -211,9 +235,8 @@ def open_data(path: str | Path, selection: Selection) -> ArrayData | TableData:
 def open_features(path: str, selection: Selection) -> ArrayData | TableData:
     """Open a file with the selected columns: those of --columns, without --drop, --target and --id."""
     data = open_data(path, selection)
-    index = data.reader.index if isinstance(data, TableData) else None
     names = data.names or tuple(map(str, range(data.n_columns)))
-    known = names if index is None else (index, *names)
+    known = names if data.index is None else (data.index, *names)
     wanted = column_names("--columns", selection.columns, known, path) or names
     left_out = set(column_names("--drop", selection.drop, known, path))
     left_out |= {selection.target, selection.id} if data.names else set()
@@ -221,71 +244,6 @@ def open_features(path: str, selection: Selection) -> ArrayData | TableData:
     if not chosen:
         raise ValueError(f"no column of {path} is left; select some with --columns, or drop fewer.")
     return data.select(chosen)
-
-
-def column_names(option: str, wanted: Sequence[str], names: Sequence[str], path: Any) -> list[str]:
-    """Return the columns that an option names, each once: whole names, or ranges of numbers such as 0-9."""
-    known, chosen = set(names), {}
-    for part in wanted:
-        first, dash, last = part.partition("-")
-        is_range = part not in known and dash and first.isdecimal() and last.isdecimal()
-        if is_range and int(first) > int(last):
-            raise ValueError(f"{option} must have ranges from the lower to the higher number, got {part!r}.")
-        for name in map(str, range(int(first), int(last) + 1)) if is_range else [part]:
-            if name not in known:
-                raise ValueError(f"{option} must name columns of {path}, got {name!r}; {nearest(name, names)}.")
-            chosen[name] = True
-    return list(chosen)
-
-
-def nearest(name: str, names: Sequence[str]) -> str:
-    """Return the name that may have been meant, or all names."""
-    lower = {known.lower(): known for known in names}
-    close = get_close_matches(name.lower(), lower, n=1)
-    return f"the nearest name is {lower[close[0]]!r}" if close else f"it has {shortened(names)}"
-
-
-def shortened(names: Any) -> str:
-    """Return the first names of a list."""
-    names = list(map(str, names))
-    return ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "") if names else "none"
-
-
-def load_arrays(path: Path, **options: Any) -> Any:
-    """Return the array of an .npy file, or the arrays of an .npz file by name."""
-    try:
-        loaded = np.load(path, allow_pickle=False, **options)
-        return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, AttributeError, TypeError) as error:
-        reason = "it holds Python objects" if "pickle" in str(error) else error
-        raise ValueError(f"{path} cannot be read as a file of numpy.save or numpy.savez: {reason}.") from error
-
-
-def _open_npz(path: Path, array: str | None) -> ArrayData:
-    arrays = load_arrays(path)
-    if not isinstance(arrays, dict):
-        raise ValueError(f"{path} cannot be read as a file of numpy.savez: it holds a single array.")
-    if set(arrays) >= CSR and array is None:
-        parts = (arrays.pop("data"), arrays.pop("indices"), arrays.pop("indptr"))
-        values: Any = sp.csr_matrix(parts, shape=tuple(int(length) for length in arrays.pop("shape")))
-        values.check_format(full_check=True)
-    else:
-        matrices = [name for name, value in arrays.items() if value.ndim == 2]
-        usual = [name for name in ("X", "data", "arr_0") if name in matrices]
-        name = array or (usual[0] if usual else matrices[0] if len(matrices) == 1 else None)
-        if name not in arrays:
-            raise ValueError(f"{path}: select the array with the rows by --array; it has {shortened(sorted(arrays))}.")
-        values = arrays.pop(name)
-    labels = {name: value for name, value in arrays.items() if value.ndim == 1 and len(value) == values.shape[0]}
-    return ArrayData(path, values, labels)
-
-
-def _read_zarr(path: Path) -> Any:
-    zarr = import_extra("zarr", "cli")
-    try:
-        return zarr.open_array(str(path), mode="r")
-    except Exception as error:  # the types differ between versions of zarr
-        raise ValueError(f"{path} cannot be read as a zarr array: {error}") from error
 
 
 def _open_images(path: Path, selection: Selection) -> ArrayData:
@@ -322,15 +280,12 @@ def read_target(data: ArrayData | TableData, selection: Selection, kind: str = "
 def find_target(data: ArrayData | TableData, selection: Selection) -> Any:
     """Return the values of --target: a column, an array of the .npz file, or a file of its own."""
     target = str(selection.target)
-    if isinstance(data, TableData) and target in data.reader.names:
-        return data.reader.labels(target)
-    if isinstance(data, ArrayData) and target in data.labels:
-        return data.labels[target]
+    if target in data.all_names:
+        return data.column(target)
     if selection.target_file is None:
-        names = data.reader.names if isinstance(data, TableData) else tuple(data.labels)
         raise ValueError(
             f"--target must be a column of {data.path}, or a file that ends in {', '.join(SUFFIXES)}, got {target!r}; "
-            f"{nearest(target, names)}."
+            f"{nearest(target, data.all_names)}."
         )
     return _read_target_file(target, selection)
 
@@ -351,18 +306,17 @@ def _read_target_file(path: str, selection: Selection) -> Any:
 
 
 def target_for(data: ArrayData | TableData, selection: Selection, estimator: Any) -> np.ndarray | None:
-    """Return the targets with the type of a fitted classifier's classes; warn of classes it does not have."""
+    """Return the targets as an estimator takes them; warn of classes that a fitted classifier does not have."""
     if not is_classifier(estimator):
         return read_target(data, selection, "numbers" if is_regressor(estimator) else "either")
-    y = read_target(data, selection, "labels")
-    if y is None:
-        return None
-    classes = np.asarray(estimator.classes_)
-    if classes.dtype.kind in "OUS":
+    y, classes = read_target(data, selection, "labels"), getattr(estimator, "classes_", None)
+    if y is None or classes is None:
+        return y
+    if np.asarray(classes).dtype.kind in "OUS":
         y = y.astype(str).astype(object)
     elif y.dtype == object:
         y = pd.to_numeric(pd.Series(y), errors="coerce").to_numpy()
-    new = pd.Series(y)[~pd.Series(y).isin(classes.tolist())]
+    new = pd.Series(y)[~pd.Series(y).isin(list(classes))]
     if new.size:
         warnings.warn(
             f"--target has classes that the model has not seen: {new.size} rows, such as {new.iloc[0]!r}; they count "
@@ -372,18 +326,72 @@ def target_for(data: ArrayData | TableData, selection: Selection, estimator: Any
     return y
 
 
+def read_column(option: str, name: str, data: ArrayData | TableData) -> Any:
+    """Return the values of a column that an option names, or of an array next to the rows."""
+    column_names(option, [name], data.all_names, data.path)
+    return data.column(name)
+
+
 def read_ids(data: ArrayData | TableData, selection: Selection) -> tuple[str, Any]:
     """Return the name and the values that identify rows: --id, the index of the file, file names, or row numbers."""
-    name = selection.id
-    if isinstance(data, TableData):
-        if name is not None:
-            column_names("--id", [name], data.reader.names, data.path)
-            return name, data.reader.labels(name)
-        if data.reader.index is not None:
-            return "index", data.reader.labels(data.reader.index)
-    else:
-        name = name or ("file" if data.image_shape else None)
-        if name is not None:
-            column_names("--id", [name], tuple(data.labels), data.path)
-            return name, data.labels[name]
-    return "row", np.arange(data.n_rows)
+    name = selection.id or ("file" if data.image_shape else None)
+    if name is not None:
+        return name, read_column("--id", name, data)
+    return ("row", np.arange(data.n_rows)) if data.index is None else ("index", data.column(data.index))
+
+
+def open_for_model(path: str, selection: Selection, model: Any) -> ArrayData | TableData:
+    """Open the columns a model was fitted to, with the kinds it was fitted to; names are found by the model itself."""
+    plan, names = Plan.stored(model), getattr(model, "feature_names_in_", None)
+    data = open_features(path, selection) if names is None or selection.columns else open_data(path, selection)
+    if plan is not None and isinstance(data, ArrayData):
+        return _as_columns(data, plan)
+    if names is not None and isinstance(data, TableData):
+        needed = [str(name) for name in names] if plan is None else [column.name for column in plan.used]
+        if missing := [name for name in needed if name not in (*data.names, data.index)]:
+            raise ValueError(f"{data.path} lacks columns the model was fitted to: {shortened(missing)}.")
+        data = data.select(needed)
+    elif data.n_columns != model.n_features_in_:
+        raise ValueError(
+            f"{data.path} has {data.n_columns} columns, the model was fitted to {model.n_features_in_}; select columns "
+            "with --columns, --drop and --target, and resize images with --size."
+        )
+    if isinstance(data, ArrayData):
+        return data
+    return data.unplanned(only_numbers=not isinstance(model, Pipeline)) if plan is None else data.as_planned(plan)
+
+
+def _as_columns(data: ArrayData, plan: Plan) -> ArrayData:
+    """Return an array as the columns of a table, by position: all of them, or those that are used."""
+    if other := [column for column in plan.used if column.kind != NUMBER]:
+        raise ValueError(
+            f"{data.path} is an array, the model was fitted to a table with {other[0].name!r} ({other[0].kind}); pass "
+            "a .csv or .parquet file with the same columns."
+        )
+    if data.n_columns == len(plan.used):
+        return data
+    if data.n_columns != len(plan.columns):
+        raise ValueError(f"{data.path} has {data.n_columns} columns, the model was fitted to {len(plan.columns)}.")
+    numbers = data.columns or range(data.n_columns)
+    kept = [number for number, column in zip(numbers, plan.columns, strict=True) if column in plan.used]
+    return data.select([str(number) for number in kept])
+
+
+def model_blocks(data: ArrayData | TableData, model: Any, size: int | None = None) -> Iterator[Any]:
+    """Yield the rows of a file as a fitted model takes them: a table if it was fitted to one, otherwise an array."""
+    names = getattr(model, "feature_names_in_", None)
+    new = NewCategories(model[0] if isinstance(model, Pipeline) else None, data.path)
+    for rows in data.blocks(size):
+        if names is None and isinstance(rows, pd.DataFrame):
+            rows = np.ascontiguousarray(rows.to_numpy())
+        elif names is not None and not isinstance(rows, pd.DataFrame):
+            rows = pd.DataFrame(rows.toarray() if sp.issparse(rows) else rows, columns=names)
+        new.count(rows)
+        yield rows
+    new.warn()
+
+
+def all_rows(data: ArrayData | TableData, model: Any) -> Any:
+    """Return all rows of a file as a fitted model takes them."""
+    (rows,) = model_blocks(data, model)
+    return rows

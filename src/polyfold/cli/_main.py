@@ -3,13 +3,15 @@
 import os
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 
-from polyfold.cli import Stopped, Terminal, notes, sentence
+from polyfold.cli import Stopped, Terminal, installation_info, notes, sentence
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -66,21 +68,78 @@ def _with(*options: Command) -> Command:
     return decorate
 
 
+class Config(NamedTuple):
+    """A TOML file: its path, and its table of parameters. Its other entries are defaults of the options."""
+
+    path: str | None
+    parameters: dict[str, Any]
+
+
+def _read_config(context: click.Context, _: click.Parameter, path: str | None) -> Config:
+    """Take the options of a TOML file as defaults of the command."""
+    if path is None:
+        return Config(None, {})
+    try:
+        entries = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read as TOML: {error}.") from error
+    parameters = entries.pop("parameters", {})
+    if not isinstance(parameters, dict):
+        raise ValueError(f"{path}: parameters must be a table, [parameters], got {parameters!r}.")
+    names = {option[2:]: p.name for p in context.command.params for option in p.opts if option.startswith("--")}
+    if unknown := sorted(set(entries) - set(names)):
+        raise ValueError(
+            f"{path}: keys must be parameters or options of polyfold {context.info_name}, got {unknown[0]!r}; it has "
+            f"{', '.join(names)}."
+        )
+    context.default_map = {names[key]: value for key, value in entries.items()}
+    return Config(path, parameters)
+
+
+class Names(click.ParamType):
+    """Names of columns: text that separates them by commas, or a list in a TOML file."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Return the names."""
+        names = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else [value]
+        return tuple(name for part in names if (name := str(part).strip()))
+
+
+def _number_of_clusters(_: click.Context, __: click.Parameter, clusters: str | None) -> int | str | None:
+    if clusters is None or clusters == "auto":
+        return clusters
+    if not (clusters.isascii() and clusters.isdigit() and int(clusters)):
+        raise click.UsageError(f"-n/--clusters must be a whole number >= 1 or auto, got {clusters!r}.")
+    return int(clusters)
+
+
 DATA = click.argument("data")
 MODEL = click.argument("model")
 OUTPUT = click.option("-o", "--output", required=True, help="File to write.")
-SEED = click.option("--seed", type=int, default=0, show_default=True, help="Random seed; -1 for none.")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-CLUSTER = click.option(
-    "--cluster", metavar="ADDRESS", help="Compute on the workers of a Dask scheduler, such as tcp://host:8786."
+SEED = click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    callback=lambda _, __, seed: None if seed == -1 else seed,
+    help="Random seed; -1 for none.",
 )
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 ID = click.option("--id", metavar="NAME", help="Column to copy to the output; it is not used for fitting.")
+TEXTS = click.option("--texts", metavar="COLUMN", help="Column, or array of an .npz file, with a text for every row.")
 SELECT = _with(
     click.option(
         "--target", help="Targets: a column, an array of an .npz file, 'folder' for images in subfolders, or a file."
     ),
-    click.option("--columns", help="Columns to use, separated by commas; numbers such as 0-9,12 for arrays."),
-    click.option("--drop", help="Columns to leave out."),
+    click.option(
+        "--columns",
+        type=Names(),
+        default=(),
+        help="Columns to use, separated by commas; numbers such as 0-9,12 for arrays.",
+    ),
+    click.option("--drop", type=Names(), default=(), help="Columns to leave out."),
     click.option("--array", help="Array of an .npz file that holds the rows."),
     click.option("--size", help="Width and height of images, such as 32x32; images are resized to it."),
     click.option("--color", is_flag=True, help="Read images in colour instead of grey."),
@@ -97,13 +156,25 @@ FIT = _with(
         metavar="NAME=VALUE",
         help="Parameter of the model: a number, text, boolean or list; repeatable.",
     ),
-    click.option("--config", type=click.Path(), help="TOML file with options and [parameters]; options here win."),
+    click.option(
+        "--config",
+        is_eager=True,
+        callback=_read_config,
+        metavar="FILE",
+        help="TOML file with options and [parameters]; options here win.",
+    ),
     click.option(
         "--prepare",
         type=click.Choice(("auto", "none", "impute", "scale")),
+        default="auto",
         help="auto imputes, scales and encodes tables, and imputes arrays; none changes nothing.",
     ),
-    click.option("--categorical", help="Columns of numbers that are categories, separated by commas."),
+    click.option(
+        "--categorical",
+        type=Names(),
+        default=(),
+        help="Columns of numbers that are categories, separated by commas.",
+    ),
     click.option("--plan", is_flag=True, help="Print what each column is and what would be done with it; fit nothing."),
     click.option("-o", "--output", help="File to write.  [required without --plan]"),
 )
@@ -111,33 +182,27 @@ FIT = _with(
 
 def _selection(options: dict[str, Any]) -> Any:
     """Take the options that select columns out of all options."""
-    from polyfold.cli._estimators import split_names
     from polyfold.cli._inputs import Selection
 
-    columns, drop = (split_names(options.pop(name, None)) for name in ("columns", "drop"))
-    names = ("target", "id", "array", "size", "encoding", "header")
-    return Selection(
-        columns, drop, **{name: options.pop(name, None) for name in names}, color=bool(options.pop("color", False))
-    )
+    names = ("columns", "drop", "target", "id", "array", "size", "color", "encoding", "header")
+    return Selection(**{name: options.pop(name) for name in names if name in options})
 
 
-def _fit_options(options: dict[str, Any], **more: Any) -> Any:
+def _fit_options(options: dict[str, Any], model: str, parameters: dict[str, Any] | None = None) -> Any:
     """Take the options of a fit out of all options; the path of --config stays, as an input that is not overwritten."""
-    from polyfold.cli._estimators import fit_options
+    from polyfold.cli._estimators import FitOptions, make_objects, parse_settings
 
-    taken = {name: options.pop(name) for name in ("settings", "prepare", "categorical")}
-    return fit_options(_selection(options), **taken, config=options["config"], seed=_seed(options), **more)
-
-
-def _seed(options: dict[str, Any]) -> int | None:
-    seed = options.pop("seed")
-    return None if seed == -1 else seed
+    config = options.pop("config")
+    options["config"] = config.path
+    given = {**make_objects(config.parameters), **(parameters or {}), **parse_settings(options.pop("settings"))}
+    names = ("seed", "prepare", "categorical")
+    return FitOptions(_selection(options), model, given, **{name: options.pop(name) for name in names})
 
 
-def _run(name: str, as_json: bool, always: bool = False, module: str = "_commands", **options: Any) -> None:
+def _run(name: str, as_json: bool, always: bool = False, **options: Any) -> None:
     """Run the function of a command and print its figures and the seconds it took."""
     terminal, start = Terminal(as_json), time.perf_counter()
-    figures = getattr(import_module(f"polyfold.cli.{module}"), name)(terminal=terminal, **options)
+    figures = getattr(import_module("polyfold.cli._commands"), name)(terminal=terminal, **options)
     if figures:
         terminal.result({**figures, "seconds": round(time.perf_counter() - start, 2)}, always=always)
 
@@ -153,8 +218,11 @@ def _run_fit(name: str, as_json: bool, plan: bool, **options: Any) -> None:
 
 
 @commands.command()
-@_with(DATA, FIT, SELECT, SEED, CLUSTER, JSON)
-@click.option("--model", "name", help="Class to fit; `polyfold info` lists them.  [default: ModularKernelPCA]")
+@_with(DATA, FIT, SELECT, SEED, JSON)
+@click.option(
+    "--model", default="ModularKernelPCA", show_default=True, help="Class to fit; `polyfold info` lists them."
+)
+@click.option("--cluster", metavar="ADDRESS", help="Fit on the workers of a Dask scheduler, such as tcp://host:8786.")
 @click.option("--stream/--no-stream", default=None, help="Fit block by block; by default if memory is too small.")
 def fit(as_json: bool, **options: Any) -> None:
     """Fit a model to DATA and save it.
@@ -169,11 +237,11 @@ def fit(as_json: bool, **options: Any) -> None:
     polyfold fit huge.zarr --cluster tcp://scheduler:8786 -o huge.polyfold
     polyfold fit photos/ --size 32x32 --config model.toml -o photos.polyfold
     """
-    _run_fit("fit_file", as_json, options=_fit_options(options, model=options.pop("name")), **options)
+    _run_fit("fit_file", as_json, options=_fit_options(options, options.pop("model")), **options)
 
 
 @commands.command()
-@_with(MODEL, DATA, OUTPUT, SELECT, CLUSTER, JSON)
+@_with(MODEL, DATA, OUTPUT, SELECT, JSON)
 @click.option("--reconstruct", is_flag=True, help="Write reconstructions; to a folder, as images.")
 def transform(as_json: bool, **options: Any) -> None:
     """Write the coordinates of DATA in the representation of MODEL.
@@ -188,13 +256,11 @@ def transform(as_json: bool, **options: Any) -> None:
 
 
 @commands.command()
-@_with(MODEL, DATA, OUTPUT, SELECT, CLUSTER, JSON)
+@_with(MODEL, DATA, OUTPUT, SELECT, JSON)
 @click.option("--queries", help="File with the rows to find neighbours of; all rows of DATA by default.")
 @click.option("-k", "--neighbors", type=click.IntRange(1), default=10, show_default=True, help="Number of neighbours.")
 @click.option("--modules", type=click.IntRange(1), help="Number of modules to scan; all by default.")
 @click.option("--expand", type=click.IntRange(1), help="Candidates from each module, which all modules rank.")
-@click.option("--deadline", type=float, help="With --cluster: seconds after which rows without an answer are skipped.")
-@click.option("--graph", is_flag=True, help="Write the graph of distances as a CSR .npz file.")
 def search(as_json: bool, **options: Any) -> None:
     """Find the nearest rows of DATA in the representation of MODEL.
 
@@ -202,15 +268,14 @@ def search(as_json: bool, **options: Any) -> None:
 
     \b
     polyfold search digits.polyfold digits.npz --queries new.npy -k 5 -o found.csv
-    polyfold search digits.polyfold digits.npz --graph -o graph.npz
-    polyfold search huge.polyfold huge.zarr --queries new.npy --cluster tcp://scheduler:8786 --deadline 5 -o found.npz
+    polyfold search digits.polyfold digits.npz -k 15 -o found.npz
     """
-    _run("search_file", as_json, module="_results", selection=_selection(options), **options)
+    _run("search_file", as_json, selection=_selection(options), **options)
 
 
 @commands.command()
-@_with(DATA, FIT, SELECT, ID, SEED, CLUSTER, JSON)
-@click.option("-n", "--clusters", help="Number of clusters, or auto.  [default: auto, or that of --config]")
+@_with(DATA, FIT, SELECT, ID, SEED, JSON)
+@click.option("-n", "--clusters", callback=_number_of_clusters, help="Number of clusters, or auto.  [default: auto]")
 @click.option("--levels", is_flag=True, help="Write also the clusters of every level, one column each, coarse to fine.")
 @click.option(
     "--names", is_flag=True, help="Name every cluster by the columns that set it apart; write and print them."
@@ -221,7 +286,7 @@ def search(as_json: bool, **options: Any) -> None:
     help="Cluster by a kernel, such as diffusion; auto: diffusion maps for rows of unit length (embeddings), a "
     "bootstrap network for others.  [default: a bootstrap network]",
 )
-@click.option("--with", "model", help="Saved clusterer to apply.")
+@click.option("--with", "saved", metavar="MODEL", help="Saved clusterer to apply.")
 @click.option("--save", help="File for the fitted clusterer.")
 def cluster(as_json: bool, **options: Any) -> None:
     """Cluster the rows of DATA.
@@ -237,27 +302,15 @@ def cluster(as_json: bool, **options: Any) -> None:
     polyfold cluster new.csv --with groups.polyfold --id name -o new_groups.csv
     polyfold cluster digits.npz -n 10 --set network__n_clusterings=200 -o groups.npy
     """
-    clusters = _number(options.pop("clusters"))
-    kernel = options.pop("kernel")
-    new = {"-n": clusters, "--kernel": kernel}
-    new |= {f"--{name}": options[name] for name in ("config", "prepare", "categorical")}
-    new["--set"] = options["settings"]
-    if options["model"] and (given := [name for name, value in new.items() if value]):
-        raise click.UsageError(f"--with applies a saved clusterer, got {given[0]} as well; omit one of them.")
-    fitting = _fit_options(options, clusters=clusters, kernel=kernel)
-    _run_fit("cluster_file", as_json, options=fitting, address=options.pop("cluster"), **options)
-
-
-def _number(clusters: str | None) -> int | str | None:
-    if clusters is None or clusters == "auto":
-        return clusters
-    try:
-        number = int(clusters)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise click.UsageError(f"-n/--clusters must be a whole number >= 1 or auto, got {clusters!r}.")
-    return number
+    clusters, kernel = options.pop("clusters"), options.pop("kernel")
+    if options["saved"]:
+        new = {"-n": clusters, "--kernel": kernel, "--set": options["settings"], "--config": options["config"].path}
+        new |= {"--prepare": options["prepare"] != "auto", "--categorical": options["categorical"]}
+        if given := [name for name, value in new.items() if value]:
+            raise click.UsageError(f"--with applies a saved clusterer, got {given[0]} as well; omit one of them.")
+    parameters = {} if clusters is None else {"n_clusters": None if clusters == "auto" else clusters}
+    parameters |= {} if kernel is None else {"kernel": kernel}
+    _run_fit("cluster_file", as_json, options=_fit_options(options, "BootstrapClustering", parameters), **options)
 
 
 @commands.command(name="map")
@@ -272,7 +325,7 @@ def map_(as_json: bool, **options: Any) -> None:
     polyfold map digits.npz --target y -o map.png
     polyfold map flowers.csv --drop species -o map.csv
     """
-    _run_fit("map_file", as_json, options=_fit_options(options), **options)
+    _run_fit("map_file", as_json, options=_fit_options(options, "BootstrapMap"), **options)
 
 
 @commands.command()
@@ -285,13 +338,11 @@ def evaluate(as_json: bool, **options: Any) -> None:
     \b
     polyfold evaluate digits.polyfold digits.npz --target y
     """
-    selected = {"selection": _selection(options), "seed": _seed(options)}
-    _run("evaluate_file", as_json, always=True, module="_results", **selected, **options)
+    _run("evaluate_file", as_json, always=True, selection=_selection(options), **options)
 
 
 @commands.command()
-@_with(MODEL, DATA, OUTPUT, SELECT, SEED, JSON)
-@click.option("--texts", metavar="COLUMN", help="Column, or array of an .npz file, with a text for every row.")
+@_with(MODEL, DATA, OUTPUT, SELECT, TEXTS, SEED, JSON)
 @click.option("--title", help="Title of the HTML page.")
 def explain(as_json: bool, **options: Any) -> None:
     """Explain the axes, clusters or modules of MODEL by the columns of DATA.
@@ -303,12 +354,11 @@ def explain(as_json: bool, **options: Any) -> None:
     polyfold explain groups.polyfold customers.csv -o explanation.html
     polyfold explain topics.polyfold questions.npz --texts text -o explanation.csv
     """
-    _run("explain_file", as_json, selection=_selection(options), seed=_seed(options), **options)
+    _run("explain_file", as_json, selection=_selection(options), **options)
 
 
 @commands.command()
-@_with(MODEL, DATA, OUTPUT, SELECT, JSON)
-@click.option("--texts", metavar="COLUMN", help="Column, or array of an .npz file, with a text for every row.")
+@_with(MODEL, DATA, OUTPUT, SELECT, TEXTS, JSON)
 @click.option("--title", help="Title of the report.")
 @click.option("--points", type=click.IntRange(10), default=10_000, show_default=True, help="Most points to show.")
 def report(as_json: bool, **options: Any) -> None:
@@ -342,8 +392,7 @@ def info(as_json: bool, model: str | None) -> None:
     polyfold info
     polyfold info digits.polyfold --json
     """
-    from polyfold.cli._results import installation_info, model_info
+    from polyfold.cli._formats import model_info
 
-    Terminal(as_json).result(
-        installation_info() if model is None else model_info(model, with_table=as_json), always=True
-    )
+    about = installation_info() if model is None else model_info(model, with_table=as_json)
+    Terminal(as_json).result(about, always=True)

@@ -1,9 +1,11 @@
-"""Read CSV and parquet tables and folders of images, in blocks of rows."""
+"""Read CSV and parquet tables in blocks of rows, and find the form in which columns of text write numbers."""
 
 import csv
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -13,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from polyfold._validation import import_extra
-from polyfold.cli._column_kinds import PARTS, Form, FormFinder, is_number
-from polyfold.sources import Source
+from polyfold.cli import nearest
 
 SEPARATORS = ",;\t|"
 # Records that show the separator and whether there is a header, and rows read at a time to find out what columns hold.
@@ -22,6 +23,86 @@ SAMPLE, SURVEY = 100, 50_000
 # Several numbers with spaces between them.
 SPACED = r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+[-+]?[\d.]+(?:[eE][-+]?\d+)?)+\s*"
 NA = ("", "NA", "N/A", "nan", "NaN", "null", "None")
+# Text that begins like a number: dates, times, numbers with units.
+LIKE_NUMBER = r"[-+−(]?\s?[$€£¥]?\s?\d.*"
+# A number with at most one symbol before or after it.
+PARTS = (
+    r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)\s?(?P<number>[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)\s?(?P<after>[%$€£¥]?)\s*$"
+)
+EXPONENT = r"(?:[eE][+-]?\d+)?"
+STYLES = {
+    "plain": rf"(?:\d+\.?\d*|\.\d+){EXPONENT}",
+    "thousands": r"\d{1,3}(?:,\d{3})*(?:\.\d+)?",
+    "comma": rf"(?:\d*,\d+|\d+|\d{{1,3}}(?:\.\d{{3}})+,\d+){EXPONENT}",
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a column of text writes its numbers: the style of the digits, and one symbol around all of them."""
+
+    style: str = "plain"
+    symbol: str = ""
+    example: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.example!r} is {self.parse(pd.Series([self.example])).iloc[0]:g}"
+
+    def parse(self, text: pd.Series) -> pd.Series:
+        """Return text of this form as numbers, NaN where it has another form."""
+        if self.style == "plain" and not self.symbol:
+            return pd.to_numeric(text, errors="coerce")
+        parts = text.astype(object).str.extract(PARTS)
+        digits = parts["minus"] + parts["number"]
+        if self.style == "thousands":
+            digits = digits.str.replace(",", "")
+        elif self.style == "comma":
+            digits = digits.str.replace(".", "").str.replace(",", ".")
+        return pd.to_numeric(digits, errors="coerce")
+
+
+class FormFinder:
+    """Find the one form in which all values of a column are numbers, chunk by chunk."""
+
+    def __init__(self, is_comma_separated: bool):
+        self._symbols: set[str] = set()
+        order = ("plain", "thousands", "comma") if is_comma_separated else ("plain", "comma", "thousands")
+        self._styles = list(order)
+        self._all_numbers, self._n_values, self._n_numbers = True, 0, 0
+        self._first, self._other = "", ""
+
+    def update(self, column: pd.Series) -> None:
+        """Look at further values."""
+        values = pd.Series(column.dropna().unique(), dtype=object).astype(str)
+        if values.empty:
+            return
+        parts = values.str.extract(PARTS)
+        is_number = parts["number"].notna()
+        numbers = parts["number"][is_number]
+        self._symbols |= set((parts["before"] + parts["after"])[is_number])
+        self._styles = [style for style in self._styles if numbers.str.fullmatch(STYLES[style]).all()]
+        self._all_numbers &= bool(is_number.all())
+        self._n_values += len(values)
+        self._n_numbers += int(values.str.strip().str.fullmatch(LIKE_NUMBER).sum())
+        # The most telling example is one with a symbol or a comma.
+        marked = values[is_number & values.str.contains(r"[^\d.+-]")]
+        self._first = self._first or (marked.iloc[0] if len(marked) else "")
+        self._other = self._other or (values[~is_number].iloc[0] if not is_number.all() else values.iloc[0])
+
+    def form(self) -> Form | None:
+        """Return the form, or None if some value is not a number, or forms or symbols differ."""
+        if not (self._all_numbers and self._n_values and len(self._symbols) == 1 and self._styles):
+            return None
+        return Form(self._styles[0], min(self._symbols), self._first or self._other)
+
+    def doubt(self) -> str:
+        """Return an example if most values look like numbers or dates, and yet the column is text."""
+        return self._other if self.form() is None and self._n_numbers > self._n_values / 2 else ""
+
+
+def is_number(column: pd.Series) -> bool:
+    """Whether a column holds numbers; booleans are categories."""
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
 class Csv:
@@ -49,11 +130,18 @@ class Csv:
             # Otherwise a column may be numbers in one part of a block and text in another.
             "low_memory": False,
         }
-        self.n_rows = self._decoded(lambda: self._count(len(records[0]))) - header
+        count, last_is_empty = self._decoded(lambda: self._count(len(records[0])))
+        self.n_rows = count - header
         if self.n_rows < 1:
             raise ValueError(f"{path} has no rows below the line of column names.")
         all_names = [str(name) for name in pd.read_csv(path, nrows=0, **self._options).columns]
-        self.index, self.names = self._without_index(all_names, records)
+        if header and (repeated := [name for name, n in Counter(map(str.strip, records[0])).items() if name and n > 1]):
+            warnings.warn(
+                f"{path}: the names {', '.join(repeated)} occur more than once; columns are called "
+                f"{', '.join(all_names)}.",
+                stacklevel=2,
+            )
+        self.index, self.names = self._without_index(all_names, last_is_empty)
 
     def _decoded(self, read: Callable[[], Any]) -> Any:
         try:
@@ -103,8 +191,9 @@ class Csv:
 
         return max(SEPARATORS, key=score)
 
-    def _count(self, expected: int) -> int:
-        count, line = 0, 0
+    def _count(self, expected: int) -> tuple[int, bool]:
+        """Return the number of records, and whether the last field is empty in all of them but the first."""
+        count, line, last_is_empty = 0, 0, True
         try:
             for line, fields in self._records(self.separator, strict=True):
                 if len(fields) != expected:
@@ -113,15 +202,16 @@ class Csv:
                         "line; put quotes around text that holds the separator, or remove a separator at the end of "
                         "the line."
                     )
+                last_is_empty &= not (count and fields[-1].strip())
                 count += 1
         except csv.Error as error:
             raise ValueError(f"{self.path}, line {line + 1}: quotes are not closed properly ({error}).") from error
-        return count
+        return count, last_is_empty
 
-    def _without_index(self, names: list[str], records: list[list[str]]) -> tuple[str | None, tuple[str, ...]]:
+    def _without_index(self, names: list[str], last_is_empty: bool) -> tuple[str | None, tuple[str, ...]]:
         """Return the column that DataFrame.to_csv() writes for the index, and all other columns."""
         index = names[0] if len(names) > 1 and re.fullmatch(r"Unnamed: 0(\.\d+)?", names[0]) else None
-        last = names[-1] if names[-1].startswith("Unnamed: ") and not any(row[-1] for row in records[1:]) else None
+        last = names[-1] if names[-1].startswith("Unnamed: ") and last_is_empty else None
         for name, reason in ((index, "an index as DataFrame.to_csv() writes it"), (last, "no name and no values")):
             if name is not None:
                 warnings.warn(f"{self.path}: column {names.index(name) + 1} is left out: {reason}.", stacklevel=2)
@@ -152,18 +242,27 @@ class Csv:
         text: set[str] = set()
         for chunk in self.read(columns, SURVEY) if columns else ():
             text |= {name for name in columns if not is_number(chunk[name])}
-        finders = {name: FormFinder(is_comma_separated=self.separator == ",") for name in columns if name in text}
-        for chunk in self.read(list(finders), SURVEY, text=finders) if finders else ():
-            for name, finder in finders.items():
-                finder.update(chunk[name])
-        doubts = {name: finder.doubt() for name, finder in finders.items()}
-        return {name: finders[name].form() if name in finders else Form() for name in columns}, doubts
+        forms, doubts = _find_forms(self, [name for name in columns if name in text], self.separator == ",")
+        return {name: forms[name] if name in text else Form() for name in columns}, doubts
 
     def delayed(self) -> list[Any]:
         """Return the table as parts for Dask workers, all columns as text."""
         read = import_extra("dask.dataframe", "dask").read_csv
-        frame = read(str(self.path.resolve()), dtype=str, **self._options)
-        return frame.to_delayed()
+        return read(str(self.path.resolve()), dtype=str, **self._options).to_delayed()
+
+
+def _find_forms(
+    reader: "Csv | Parquet", names: list[str], is_comma_separated: bool
+) -> tuple[dict[str, Form | None], dict[str, str]]:
+    """Return how each column of text writes numbers, if it does, and a value of those that only look like numbers."""
+    finders = {name: FormFinder(is_comma_separated) for name in names}
+    for chunk in reader.read(names, SURVEY, text=names) if names else ():
+        for name, finder in finders.items():
+            finder.update(chunk[name])
+    return (
+        {name: finder.form() for name, finder in finders.items()},
+        {name: finder.doubt() for name, finder in finders.items()},
+    )
 
 
 class Parquet:
@@ -173,39 +272,35 @@ class Parquet:
 
     def __init__(self, path: Path):
         self.path = path
-        parquet = import_extra("pyarrow.parquet", "cli")
+        arrow, dataset = import_extra("pyarrow", "cli"), import_extra("pyarrow.dataset", "cli")
+        read_schema = import_extra("pyarrow.parquet", "cli").read_schema
+        files = [str(file) for file in parquet_files(path)] if path.is_dir() else [str(path)]
         try:
-            self._files = [parquet.ParquetFile(file) for file in (parquet_files(path) if path.is_dir() else [path])]
+            schemas = [read_schema(file) for file in files]
+            names = schemas[0].names
+            if other := [schema.names for schema in schemas if schema.names != names]:
+                raise ValueError(f"all files must have the columns {names}, got {other[0]}")
+            if repeated := [name for name in names if names.count(name) > 1]:
+                raise ValueError(f"the name {repeated[0]!r} occurs more than once; rename a column")
+            self._schema = arrow.unify_schemas(schemas, promote_options="permissive")
+            self._dataset = dataset.dataset(files, schema=self._schema, format="parquet")
+            self.n_rows = self._dataset.count_rows()
         except Exception as error:  # pyarrow raises several types
             raise ValueError(f"{path} cannot be read as parquet: {error}") from error
-        self._schema = self._files[0].schema_arrow
-        if other := [file for file in self._files if file.schema_arrow.names != self._schema.names]:
-            raise ValueError(
-                f"{path}: all files must have the same columns, got {other[0].schema_arrow.names} and "
-                f"{self._schema.names}."
-            )
-        index = (self._schema.pandas_metadata or {}).get("index_columns", [])
-        self.names = tuple(name for name in self._schema.names if name not in index)
-        self.groups = [(f, group) for f, file in enumerate(self._files) for group in range(file.num_row_groups)]
-        self.lengths = [self._files[f].metadata.row_group(group).num_rows for f, group in self.groups]
-        self.n_rows = sum(self.lengths)
         if not self.n_rows:
             raise ValueError(f"{path} has no rows.")
+        index = (schemas[0].pandas_metadata or {}).get("index_columns", [])
+        self.names = tuple(name for name in names if name not in index)
 
     def read(self, columns: Sequence[str], rows: int | None, text: Iterable[str] = ()) -> Iterator[pd.DataFrame]:
-        """Yield some columns, `rows` rows at a time or all at once."""
+        """Yield some columns, at most `rows` rows at a time or all at once."""
         if rows is None:
-            frames = [file.read(columns=list(columns)).to_pandas(ignore_metadata=True) for file in self._files]
-            yield pd.concat(frames, ignore_index=True)[list(columns)]
+            yield self._dataset.to_table(columns=list(columns)).to_pandas(ignore_metadata=True)
             return
-        for file in self._files:
-            for batch in file.iter_batches(batch_size=rows, columns=list(columns)):
-                yield batch.to_pandas(ignore_metadata=True)[list(columns)]
-
-    def read_group(self, number: int) -> pd.DataFrame:
-        """Return all columns of one row group."""
-        file, group = self.groups[number]
-        return self._files[file].read_row_group(group).to_pandas(ignore_metadata=True)[list(self.names)]
+        ahead = {"batch_readahead": 1, "fragment_readahead": 1}  # bounds the memory
+        for batch in self._dataset.to_batches(columns=list(columns), batch_size=rows, **ahead):
+            if batch.num_rows:
+                yield batch.to_pandas(ignore_metadata=True)
 
     def labels(self, column: str) -> pd.Series:
         """Return one column with the type of the file."""
@@ -213,13 +308,28 @@ class Parquet:
 
     def sample(self, columns: Sequence[str], rows: int) -> pd.DataFrame:
         """Return the first rows with the types of the file."""
-        return next(self.read(columns, rows))
+        return self._dataset.head(rows, columns=list(columns)).to_pandas(ignore_metadata=True)
 
     def forms(self, columns: Sequence[str]) -> tuple[dict[str, Form | None], dict[str, str]]:
-        """Return a form for columns of numbers, None for text, booleans, dates and others."""
+        """Return a form for columns of numbers, None for other text, booleans and dates."""
         kinds, types = import_extra("pyarrow.types", "cli"), {name: self._schema.field(name).type for name in columns}
+        for name, kind in types.items():
+            if kinds.is_nested(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind):
+                raise ValueError(
+                    f"{self.path}: column {name!r} must hold numbers, text or dates, got {kind}; store one number per "
+                    "column, or leave it out with --drop."
+                )
         is_numeric = (kinds.is_integer, kinds.is_floating, kinds.is_decimal)
-        return {name: Form() if any(test(kind) for test in is_numeric) else None for name, kind in types.items()}, {}
+        is_text = (kinds.is_string, kinds.is_large_string)
+        text = [name for name, kind in types.items() if any(test(kind) for test in is_text)]
+        forms, doubts = _find_forms(self, text, is_comma_separated=True)
+        numbers = {name: Form() for name, kind in types.items() if any(test(kind) for test in is_numeric)}
+        return {**dict.fromkeys(columns), **numbers, **forms}, doubts
+
+    def delayed(self) -> list[Any]:
+        """Return the table as parts for Dask workers."""
+        files = [str(Path(file).resolve()) for file in self._dataset.files]
+        return import_extra("dask.dataframe", "dask").read_parquet(files, index=False).to_delayed()
 
 
 def parquet_files(folder: Path) -> list[Path]:
@@ -232,7 +342,7 @@ def has_header(records: list[list[str]]) -> bool:
     first, below = records[0], records[1:]
     columns = [[row[j] for row in below if j < len(row) and row[j].strip() not in NA] for j in range(len(first))]
     symbols = [_symbols(column) for column in columns]
-    numeric = [j for j, found in enumerate(symbols) if found and first[j].strip() not in NA]
+    numeric = [j for j, column in enumerate(symbols) if column and first[j].strip() not in NA]
     if all(name.strip() in NA for name in first):
         return False
     if not numeric or any(_symbols([first[j]]) != symbols[j] for j in numeric):
@@ -256,57 +366,16 @@ def _steps(values: list[str]) -> np.ndarray:
     return np.diff(pd.to_numeric(pd.Series(values, dtype=object), errors="coerce"))
 
 
-IMAGES = (".png", ".jpg", ".jpeg")
-
-
-class ImageSource(Source):
-    """Images of a folder as rows of pixels."""
-
-    stored = np.dtype(np.uint8)
-
-    def __init__(self, files: list[Path], size: tuple[int, int] | None, color: bool):
-        self._files, self._size, self._color = files, size, color
-        self.image_shape = read_image(files[0], size, color).shape
-        self.n_features, self.dtype = int(np.prod(self.image_shape)), np.dtype(np.float64)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of images."""
-        return len(self._files)
-
-    def read(self, rows: int) -> Iterator[np.ndarray]:
-        """Yield the pixels of several images."""
-        for start in range(0, self.n_rows, rows):
-            yield np.array([self._pixels(file) for file in self._files[start : start + rows]], dtype=self.dtype)
-
-    def _pixels(self, file: Path) -> np.ndarray:
-        image = read_image(file, self._size, self._color)
-        if image.shape != self.image_shape:
-            raise ValueError(
-                f"{file} has the size {_size_text(image.shape)}, {self._files[0].name} has "
-                f"{_size_text(self.image_shape)}; pass --size, for example --size 32x32."
-            )
-        return image.ravel()
-
-
-def read_image(file: Path, size: tuple[int, int] | None, color: bool) -> np.ndarray:
-    """Return an image as bytes, (height, width) or (height, width, 3)."""
-    pillow = import_extra("PIL.Image", "cli")
-    try:
-        with pillow.open(file) as image:
-            image = image.convert("RGB" if color else "L")
-            return np.asarray(image if size is None else image.resize(size))
-    except (OSError, SyntaxError, ValueError) as error:
-        raise ValueError(f"{file} cannot be read as an image: {error}") from error
-
-
-def parse_size(size: str) -> tuple[int, int]:
-    """Return width and height of text such as 32x32."""
-    width, _, height = size.lower().partition("x")
-    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
-        raise ValueError(f"--size must be width and height such as 32x32, got {size!r}.")
-    return int(width), int(height)
-
-
-def _size_text(shape: tuple[int, ...]) -> str:
-    return f"{shape[1]}x{shape[0]}"
+def column_names(option: str, wanted: Sequence[str], names: Sequence[str], path: Any) -> list[str]:
+    """Return the columns that an option names, each once: whole names, or ranges of numbers such as 0-9."""
+    known, chosen = set(names), {}
+    for part in wanted:
+        first, dash, last = part.partition("-")
+        is_range = part not in known and dash and first.isdecimal() and last.isdecimal()
+        if is_range and int(first) > int(last):
+            raise ValueError(f"{option} must have ranges from the lower to the higher number, got {part!r}.")
+        for name in map(str, range(int(first), int(last) + 1)) if is_range else [part]:
+            if name not in known:
+                raise ValueError(f"{option} must name columns of {path}, got {name!r}; {nearest(name, names)}.")
+            chosen[name] = True
+    return list(chosen)

@@ -1,37 +1,34 @@
-"""Clusters of any representation: spectral coordinates of a network, trees, levels, stability."""
+"""Clusters of any representation: trees, levels, stability, membership."""
 
-from polyfold.clustering._levels import (
+from polyfold.clustering._stability import (
     Replicate,
     cluster_stability,
-    information,
-    select_levels,
-    stability_curve,
-)
-from polyfold.clustering._spectral_readout import Membership, SpectralReadout, fit_membership, fit_spectral_readout
-from polyfold.clustering._stability import (
     code_replicates,
+    information,
     layer_stability,
     mean_stability,
     n_coordinates,
+    row_replicates,
     select_feature_fraction,
     select_layer,
+    select_levels,
+    stability_curve,
 )
-from polyfold.clustering._tree import ClusterTree, fit_tree
+from polyfold.clustering._tree import ClusterTree, Membership, fit_membership, fit_tree
 
 __all__ = [
     "ClusterTree",
     "Membership",
     "Replicate",
-    "SpectralReadout",
     "cluster_stability",
     "code_replicates",
     "fit_membership",
-    "fit_spectral_readout",
     "fit_tree",
     "information",
     "layer_stability",
     "mean_stability",
     "n_coordinates",
+    "row_replicates",
     "select_feature_fraction",
     "select_layer",
     "select_levels",

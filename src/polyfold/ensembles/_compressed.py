@@ -22,7 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._progress import LongFit, phase, shows_progress
-from polyfold._threads import library_threads
+from polyfold._threads import single_threaded_libraries
 from polyfold._typing import FloatArray, Matrix, RandomState, Table
 from polyfold._validation import check_real, check_rows, draw_seed, keeps_state_on_failure, outside
 from polyfold.ensembles._student import DropoutNetwork
@@ -127,20 +127,20 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
             is computed.
         """
         check_real("holdout", self.holdout, minimum=0, maximum=0.9)
-        given, X = X, self._validate(X, reset=True)
+        raw, X = X, self._validate(X, reset=True)
         with phase("teacher"):
-            answers = self._ask(given, y) if target is None else np.asarray(target)
+            targets = self._teacher_output(raw, y) if target is None else np.asarray(target)
         if not is_clusterer(self.estimator):
-            answers = np.asarray(answers, dtype=np.float64)
-        if len(answers) != X.shape[0]:
-            raise ValueError(f"target must have one row per sample={X.shape[0]}, got {len(answers)}.")
+            targets = np.asarray(targets, dtype=np.float64)
+        if len(targets) != X.shape[0]:
+            raise ValueError(f"target must have one row per sample={X.shape[0]}, got {len(targets)}.")
         rng = check_random_state(self.random_state)
-        self._learn_scales(X, answers)
-        seen, hidden = self._split(X.shape[0], rng)
-        student = self._student(rng, len(seen))
-        with phase("student"), library_threads(1):  # the batches are too small for several threads
-            self.student_ = student.fit(self._scaled(X[seen]), self._lesson(answers[seen], student))
-        self.fidelity_ = self._fidelity(X[hidden], answers[hidden])
+        self._store_scales(X, targets)
+        train, test = self._split(X.shape[0], rng)
+        student = self._student(rng, len(train))
+        with phase("student"), single_threaded_libraries():  # the batches are too small for several threads
+            self.student_ = student.fit(self._scaled(X[train]), self._training_targets(targets[train], student))
+        self.fidelity_ = self._fidelity(X[test], targets[test])
         return self
 
     def transform(self, X: Table) -> FloatArray:
@@ -155,7 +155,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         check_is_fitted(self)
         return self._clusters(self._validate(X, reset=False))
 
-    def _ask(self, X: Table, y: object) -> NDArray:
+    def _teacher_output(self, X: Table, y: object) -> NDArray:
         """Return the output of the teacher; an unfitted teacher is fitted as a copy."""
         try:
             check_is_fitted(self.estimator)
@@ -177,14 +177,14 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         dtype = [np.float64, np.float32, np.uint8]
         return check_rows(self, X, reset=reset, minimum=2 if reset else 1, dtype=dtype)
 
-    def _learn_scales(self, X: Matrix, answers: NDArray) -> None:
+    def _store_scales(self, X: Matrix, targets: NDArray) -> None:
         if is_clusterer(self.estimator):
-            self.classes_ = np.unique(answers)
+            self.classes_ = np.unique(targets)
         else:
-            self._n_outputs = 1 if answers.ndim == 1 else answers.shape[1]
-            self._target_mean = answers.mean(axis=0)
-            spread = float(np.sqrt(answers.var(axis=0).mean()))
-            self._target_scale = spread if spread > _rounding(answers) else 1.0
+            self._n_outputs = 1 if targets.ndim == 1 else targets.shape[1]
+            self._target_mean = targets.mean(axis=0)
+            spread = float(np.sqrt(targets.var(axis=0).mean()))
+            self._target_scale = spread if spread > _rounding(targets) else 1.0
         self._shift, self._scale = _input_scales(X)
 
     def _scaled(self, X: Matrix) -> Matrix:
@@ -214,14 +214,14 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
             raise ValueError(f"student must be 'mlp', 'torch', an estimator or None, got {self.student!r}.")
         return clone(self.student)
 
-    def _lesson(self, answers: NDArray, student: BaseEstimator) -> NDArray:
+    def _training_targets(self, targets: NDArray, student: BaseEstimator) -> NDArray:
         """Return the training target of the student: labels, indicators or scaled coordinates."""
         if not is_clusterer(self.estimator):
-            scaled = (answers - self._target_mean) / self._target_scale
+            scaled = (targets - self._target_mean) / self._target_scale
             return scaled.ravel() if self._n_outputs == 1 else scaled
         if is_classifier(student):
-            return answers
-        return (answers[:, None] == self.classes_).astype(np.float32)
+            return targets
+        return (targets[:, None] == self.classes_).astype(np.float32)
 
     def _coordinates(self, X: Matrix) -> NDArray:
         outputs = np.asarray(self.student_.predict(self._scaled(X)), dtype=np.float64).reshape(X.shape[0], -1)
@@ -231,14 +231,14 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         outputs = self.student_.predict(self._scaled(X))
         return outputs if is_classifier(self.student_) else self.classes_[np.argmax(outputs, axis=1)]
 
-    def _fidelity(self, X: Matrix, answers: NDArray) -> float:
+    def _fidelity(self, X: Matrix, targets: NDArray) -> float:
         if is_clusterer(self.estimator):
-            return float(np.mean(self._clusters(X) == answers))
-        answers = answers.reshape(len(answers), -1)
-        error = np.square(self._coordinates(X) - answers).sum()
+            return float(np.mean(self._clusters(X) == targets))
+        targets = targets.reshape(len(targets), -1)
+        error = np.square(self._coordinates(X) - targets).sum()
         # About the mean over all rows: a single row has no variance about its own.
-        spread = np.square(answers - self._target_mean).sum()
-        if spread > answers.size * _rounding(answers) ** 2:
+        spread = np.square(targets - self._target_mean).sum()
+        if spread > targets.size * _rounding(targets) ** 2:
             return float(1 - error / spread)
         warnings.warn(
             "The output of the teacher is the same for all held-out rows, so fidelity_ is NaN. Increase holdout.",
@@ -274,6 +274,6 @@ def _input_scales(X: Matrix) -> tuple[Any, Any]:
     return X.mean(axis=0, dtype=np.float64), np.where(scale > 0, scale, 1.0)
 
 
-def _rounding(answers: NDArray) -> float:
+def _rounding(targets: NDArray) -> float:
     """Return the rounding of the mean of equal outputs."""
-    return float(8 * np.finfo(np.float64).eps * np.abs(answers).max(initial=0.0))
+    return float(8 * np.finfo(np.float64).eps * np.abs(targets).max(initial=0.0))

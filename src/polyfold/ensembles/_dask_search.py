@@ -20,10 +20,8 @@ from polyfold._validation import outside
 from polyfold.ensembles._module_search import Modules, ModuleSearch, SearchPlan, make_plan
 from polyfold.ensembles._recall_tuning import SearchBudget, probe_rows, tune
 from polyfold.exceptions import CoverageWarning
-from polyfold.sources import answering
+from polyfold.sources import answering, merge_tree
 
-# Partitions that one task merges.
-BRANCHES = 8
 # Bytes of queries, and of candidates from one partition, that are searched at a time.
 QUERY_BYTES, CANDIDATE_BYTES = 4_000_000, 16_000_000
 
@@ -170,14 +168,10 @@ class DaskSearch:
     ) -> tuple[tuple[NDArray, NDArray], int]:
         """Return the finished candidates of the partitions that answer in time, and their number of rows."""
         tasks = [_task(_candidates, plan, add_probes, each, queries.task) for each in self._partitions]
-        with answering(self.client), self.client.as_current(), warnings.catch_warnings():
-            # Queries pass through the scheduler, which does not lose them with a worker.
-            warnings.filterwarnings("ignore", message="Sending large graph")
+        with answering(self.client), self.client.as_current():
             if seconds is None:
-                while len(tasks) > 1:
-                    groups = [tasks[i : i + BRANCHES] for i in range(0, len(tasks), BRANCHES)]
-                    tasks = [_task(_nearest_first, plan.count, group) for group in groups]
-                return self.client.compute(_task(finish, queries.n, queries.exclude, tasks[0])).result(), self.shape[0]
+                merged = merge_tree(tasks, partial(_task, _nearest_first, plan.count))
+                return self.client.compute(_task(finish, queries.n, queries.exclude, merged)).result(), self.shape[0]
             arrived = self._arrived(self.client.compute(tasks), seconds)
         parts = [arrived[number] for number in sorted(arrived)]
         rows = int(np.diff(self._bounds)[sorted(arrived)].sum())

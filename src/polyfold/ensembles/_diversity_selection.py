@@ -134,12 +134,12 @@ def _nearest(X_train: Matrix, X_test: Matrix, k: int, *, pairwise: bool) -> NDAr
     """Rows of the training part nearest to those of the test part, shape (n, k)."""
     if not pairwise:
         return make_search("exact", X_train).query(X_test, k)[1]
-    own = X_train.diagonal()
+    diagonal = X_train.diagonal()
     # Distances have a diagonal of zeros; kernel values do not, and k(y, y) − 2 k(x, y) orders the y by distance.
-    if not own.any():
+    if not diagonal.any():
         return sorted_lists(X_test, drop_self=False)[:, :k]
     values = X_test.toarray() if sp.issparse(X_test) else X_test
-    return np.argsort(own - 2 * values, axis=1, kind="stable")[:, :k]
+    return np.argsort(diagonal - 2 * values, axis=1, kind="stable")[:, :k]
 
 
 def _accuracy_score(

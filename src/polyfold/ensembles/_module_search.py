@@ -6,7 +6,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
@@ -143,8 +142,8 @@ class ModuleSearch:
         squared, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
         return squared / len(plan.ranking), indices
 
-    def within(self, Q: NDArray, radius: float, exclude: NDArray | None) -> tuple[NDArray, NDArray, NDArray]:
-        """Return counts (n,), distances and indices of all rows within a radius, one query after the other, by index.
+    def within(self, Q: NDArray, radius: float, exclude: NDArray | None) -> tuple[list[NDArray], list[NDArray]]:
+        """Return distances and indices of all rows within a radius, in order of their indices: an array per query.
 
         scikit-learn finds them; distances are computed again from differences, as those of `query` are.
         """
@@ -152,13 +151,15 @@ class ModuleSearch:
         rows = self.modules.reshape(n, -1).astype(np.float64, copy=False)
         # Squared distances from products are off by rounding of the squared norms.
         reach = radius * M**0.5 * (1 + 1e-6) + 1e-7 * float(np.linalg.norm(rows, axis=1).max())
-        index = NearestNeighbors(radius=reach, algorithm="brute", n_jobs=1).fit(rows)
-        parts = [_within(Q[block], index, self.modules, radius, block.start) for block in row_blocks(len(Q), n)]
-        queries, distances, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
-        if exclude is not None:
-            keep = indices != exclude[queries]
-            queries, distances, indices = queries[keep], distances[keep], indices[keep]
-        return np.bincount(queries, minlength=len(Q)), distances, indices
+        search = NearestNeighbors(radius=reach, algorithm="brute", n_jobs=1).fit(rows)
+        distances, indices = [], []
+        for i, candidates in enumerate(search.radius_neighbors(Q.reshape(len(Q), -1), return_distance=False)):
+            others = np.sort(candidates if exclude is None else candidates[candidates != exclude[i]])
+            squared = np.square(rows[others] - Q[i].ravel()).sum(axis=1) / M
+            is_within = squared <= radius**2
+            distances.append(np.sqrt(squared[is_within]))
+            indices.append(others[is_within])
+        return distances, indices
 
     def _nearest(self, Q: NDArray, group: Group, count: int, graph: bool, add_probes: bool = True) -> NDArray:
         """Return the indices of the nearest rows in a group of modules: (n, count) or all rows."""
@@ -183,20 +184,6 @@ class ModuleSearch:
         return graph
 
 
-def _within(
-    Q: NDArray, index: NearestNeighbors, modules: NDArray, radius: float, start: int
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Return numbers of queries, from `start` on, distances and rows of all pairs within a radius."""
-    lists = index.radius_neighbors(Q.reshape(len(Q), -1), return_distance=False)
-    queries, rows = np.repeat(np.arange(len(Q)), [len(each) for each in lists]), np.concatenate(lists)
-    order = np.lexsort((rows, queries))
-    queries, rows = queries[order], rows[order]
-    n_modules = modules.shape[1]
-    distances = np.sqrt(paired(Q, modules, np.arange(n_modules), queries, rows) / n_modules)
-    near = distances <= radius
-    return queries[near] + start, distances[near], rows[near]
-
-
 def _columns(modules: NDArray, group: Group) -> NDArray:
     """Return some modules of (n, M, H) side by side as one matrix, a view if they are adjacent."""
     if len(group) == 1:
@@ -204,17 +191,3 @@ def _columns(modules: NDArray, group: Group) -> NDArray:
     first, last = group[0], group[-1] + 1
     part = modules[:, first:last] if group == tuple(range(first, last)) else modules[:, list(group)]
     return part.reshape(len(part), -1)
-
-
-def sparse_graph(counts: NDArray, distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> sp.csr_matrix:
-    """Return the CSR matrix (n, n_columns) of consecutive lists of `counts` (n,) entries; zeros are stored."""
-    pointers = np.concatenate([[0], np.cumsum(counts)])
-    data = distances.ravel() if mode == "distance" else np.ones(indices.size)
-    return sp.csr_matrix((data, indices.ravel(), pointers), shape=(len(counts), n_columns))
-
-
-def split_lists(values: NDArray, ends: NDArray) -> NDArray:
-    """Return an array (n,) of arrays that end at `ends`."""
-    out = np.empty(len(ends), dtype=object)
-    out[:] = np.split(values, ends[:-1])
-    return out

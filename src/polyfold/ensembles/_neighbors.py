@@ -1,24 +1,37 @@
 """Nearest neighbours by the mean squared distance over modules."""
 
+import importlib.util
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._progress import LongFit, shows_progress
 from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure
 from polyfold.ensembles._dask_search import DaskSearch, SearchResult, warn_of_missing_rows
-from polyfold.ensembles._index_building import build_index, by_point, fittable_rows, modules_of
-from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch, sparse_graph, split_lists
-from polyfold.sources import by_blocks, check_stream, is_stream
+from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch
+from polyfold.neighbors import neighbor_graph
+from polyfold.sources import (
+    Source,
+    as_block,
+    by_blocks,
+    check_block,
+    check_stream,
+    current_client,
+    in_memory,
+    is_stream,
+    method_rows,
+)
 
-MODES = ("distance", "connectivity")
 
-
-class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
+class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
     """Find nearest neighbours with a modular representation.
 
     By default every module returns its own nearest neighbours, and the union of them is ranked by the mean squared
@@ -29,8 +42,6 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     If you fit it to a Dask array or data frame while a ``distributed.Client`` is active, the rows stay on the workers
     and every search runs there. Lost workers change nothing but the time. With a `deadline`, a search returns what has
     arrived, and `search` returns the fraction of rows searched.
-
-    As a transformer it returns the neighbour graph, like scikit-learn's `KNeighborsTransformer`.
 
     Parameters
     ----------
@@ -45,12 +56,10 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     recall : float in (0, 1], default=None
         Wanted fraction of the `n_neighbors` nearest rows over all modules. The number of modules and candidates are
         then chosen on a sample of the training rows. None follows the paper, and means 0.95 for "hnsw".
-    mode : {"distance", "connectivity"}, default="distance"
-        Entries of the graph that `transform` returns. With "distance" every training row is also its own neighbour.
     deadline : float, default=None
         On a cluster: seconds after which a search returns what has arrived. None waits for all rows.
     verbose : int, default=0
-        1 shows a progress bar for the whole fit on a terminal, and a few lines elsewhere.
+        1 shows a progress bar for the whole fit on a terminal, and a line every ten seconds elsewhere.
 
     Attributes
     ----------
@@ -95,7 +104,6 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         n_neighbors: int = 10,
         engine: str = "auto",
         recall: float | None = None,
-        mode: str = "distance",
         deadline: float | None = None,
         verbose: int = 0,
     ):
@@ -103,7 +111,6 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.n_neighbors = n_neighbors
         self.engine = engine
         self.recall = recall
-        self.mode = mode
         self.deadline = deadline
         self.verbose = verbose
 
@@ -129,9 +136,9 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 f"{self.representation!r}; pass a ModularKernelPCA, a ModularAutoencoder or one of the baselines."
             )
         X = self._validate(X, reset=True)
-        self.representation_ = clone(self.representation).fit(fittable_rows(self.representation, X), None)
+        self.representation_ = clone(self.representation).fit(_fittable_rows(self.representation, X), None)
         self.n_samples_fit_ = X.shape[0]
-        self._search = build_index(self.representation_, X, self.engine, self.n_neighbors, recall)
+        self._search = _build_index(self.representation_, X, self.engine, self.n_neighbors, recall)
         self.engine_ = self._search.engine
         for name in ("recall_", "recall_error_", "modules_", "expand_"):
             vars(self).pop(name, None)
@@ -198,7 +205,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         expand = None if expand is None else check_count("expand", expand)
         if not isinstance(self._search, DaskSearch):
             return SearchResult(*self._nearest(X, k, modules, expand), 1.0)
-        blocks = None if X is None else modules_of(self.representation_, self._validate(X))
+        blocks = None if X is None else _modules_of(self.representation_, self._validate(X))
         options = {"modules": modules, "expand": expand, "deadline": self._deadline()}
         squared, indices, coverage = self._search.query_blocks(blocks, k, **options)
         return SearchResult(np.sqrt(squared), indices, coverage)
@@ -233,11 +240,10 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         -------
         graph : CSR matrix of shape (n, n_samples_fit)
         """
-        check_choice("mode", mode, MODES)
+        check_choice("mode", mode, ("connectivity", "distance"))
         distances, indices = self.kneighbors(X, n_neighbors, modules=modules, expand=expand)
-        is_found = indices >= 0  # all, unless few rows were searched before the deadline
-        counts = is_found.sum(axis=1)
-        return sparse_graph(counts, distances[is_found], indices[is_found], self.n_samples_fit_, mode)
+        values = distances if mode == "distance" else np.ones_like(distances)
+        return sp.csr_matrix(neighbor_graph(values, indices, self.n_samples_fit_))
 
     def radius_neighbors(
         self, X: Any = None, radius: float | None = None, *, return_distance: bool = True, sort_results: bool = False
@@ -260,70 +266,6 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             Only if `return_distance`.
         indices : ndarray of shape (n,) of arrays
         """
-        counts, distances, indices = self._within(X, radius)
-        if sort_results:
-            order = np.lexsort((indices, distances, np.repeat(np.arange(len(counts)), counts)))
-            distances, indices = distances[order], indices[order]
-        ends = np.cumsum(counts)
-        return (
-            (split_lists(distances, ends), split_lists(indices, ends))
-            if return_distance
-            else split_lists(indices, ends)
-        )
-
-    def radius_neighbors_graph(self, X: Any = None, radius: float | None = None, mode: str = "connectivity") -> Any:
-        """Return the graph of all training points within a radius of the rows of `X`.
-
-        Parameters
-        ----------
-        X, radius
-            As in `radius_neighbors`.
-        mode : {"connectivity", "distance"}, default="connectivity"
-
-        Returns
-        -------
-        graph : CSR matrix of shape (n, n_samples_fit)
-        """
-        check_choice("mode", mode, MODES)
-        return sparse_graph(*self._within(X, radius), self.n_samples_fit_, mode)
-
-    def transform(self, X: Any) -> Any:
-        """Return the graph of the nearest training rows, one more in the mode "distance" for the row itself.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
-
-        Returns
-        -------
-        graph : CSR matrix of shape (n, n_samples_fit)
-        """
-        check_is_fitted(self)
-        return self.kneighbors_graph(X, self._n_entries(), self.mode)
-
-    @keeps_state_on_failure
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and return the graph of the training rows, in which each row is its own first neighbour.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : None
-            Not used.
-
-        Returns
-        -------
-        graph : CSR matrix of shape (n_samples, n_samples)
-        """
-        n = self.fit(X).n_samples_fit_
-        rows = np.arange(n)[:, None]
-        others = self._n_entries() - 1
-        check_count("n_neighbors", self.n_neighbors, maximum=n - (self.mode == "distance"), hint="there are no others")
-        distances, indices = self.kneighbors(None, others) if others else (np.empty((n, 0)), np.empty((n, 0), int))
-        entries = (np.hstack([0.0 * rows, distances]), np.hstack([rows, indices]))
-        return sparse_graph(np.full(n, others + 1), *entries, n, self.mode)
-
-    def _within(self, X: Any, radius: float | None) -> tuple[NDArray, NDArray, NDArray]:
         check_is_fitted(self)
         radius = check_real("radius", radius, minimum=0, hint="it has the scale of the distances of kneighbors")
         if isinstance(self._search, DaskSearch):
@@ -332,7 +274,13 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 "or fit the index to rows in memory."
             )
         queries, exclude = self._queries(X)
-        return self._search.within(queries, radius, exclude)
+        distances, indices = self._search.within(queries, radius, exclude)
+        if sort_results:
+            orders = [np.argsort(each, kind="stable") for each in distances]
+            distances, indices = (
+                [each[order] for each, order in zip(lists, orders, strict=True)] for lists in (distances, indices)
+            )
+        return (_as_objects(distances), _as_objects(indices)) if return_distance else _as_objects(indices)
 
     def _queries(self, X: Any) -> tuple[NDArray, NDArray | None]:
         """Return the modules of the rows, and their row numbers if they are the training rows."""
@@ -340,7 +288,7 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         modules = self._search.modules
         if X is None:
             return modules, np.arange(len(modules))
-        return by_point(self.representation_, self._validate(X)).astype(modules.dtype, copy=False), None
+        return _by_point(self.representation_, self._validate(X)).astype(modules.dtype, copy=False), None
 
     def _validate(self, X: Any, reset: bool = False) -> Any:
         """Return validated rows, or the source of a stream."""
@@ -357,7 +305,6 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """Check the parameters, and return the wanted recall."""
         check_count("n_neighbors", self.n_neighbors)
         check_choice("engine", self.engine, ("auto", *ENGINES))
-        check_choice("mode", self.mode, MODES)
         self._deadline()
         if self.engine == "hnsw":
             import_extra("faiss", "faiss")
@@ -370,15 +317,61 @@ class ModularNeighbors(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         hint = "a row has no more other rows" if is_training else "the index has no more rows"
         return check_count("n_neighbors", k, maximum=most, hint=hint)
 
-    def _n_entries(self) -> int:
-        return self.n_neighbors + (self.mode == "distance")
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_samples_fit_
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.representation).input_tags  # folds are cut as the representation needs
-        tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _by_point(representation: Any, X: Any) -> NDArray:
+    """Return the modules of rows as (n, M, H), contiguous; a view if the representation stores them so."""
+    return np.ascontiguousarray(representation.transform_modules(X).transpose(1, 0, 2))
+
+
+def _fittable_rows(representation: Any, X: Any) -> Any:
+    """Return rows in a form that the representation can be fitted to; some need them in memory."""
+    reads_blocks = isinstance(representation, FrozenEstimator) or hasattr(representation, "_sums_blocks")
+    return X if reads_blocks else in_memory(X)
+
+
+def _modules_of(representation: Any, X: Any) -> Iterator[NDArray]:
+    """Yield the modules of an array, or of a source block by block; Dask rows are transformed on the workers."""
+    if not isinstance(X, Source):
+        yield _by_point(representation, X)
+    elif X.is_lazy:
+        yield from X.fetch(partial(_by_point, representation))  # type: ignore[attr-defined]
+    else:
+        for start, block in X.blocks(method_rows(X)):
+            check_block(block, start)
+            yield _by_point(representation, X.named(block))
+
+
+def _build_index(
+    representation: Any, X: Any, engine: str, n_neighbors: int, recall: float | None
+) -> ModuleSearch | DaskSearch:
+    """Return a search among the rows of `X`, an array or a source, tuned to a recall if one is given."""
+    if engine == "auto":
+        engine = "sklearn" if importlib.util.find_spec("faiss") is None else "faiss"
+    if isinstance(X, Source) and X.is_lazy and current_client() is not None:
+        search = DaskSearch(current_client(), X, partial(_chunk_modules, representation, X), engine)
+    else:
+        modules_of = partial(_by_point, representation)
+        modules = X.map(modules_of, method_rows(X)) if isinstance(X, Source) else modules_of(X)
+        search = ModuleSearch(np.asarray(modules), engine)  # Dask rows without a cluster are computed here
+    if recall is not None:
+        search.tune(n_neighbors, recall)
+    return search
+
+
+def _chunk_modules(representation: Any, source: Source, start: int, chunk: Any) -> NDArray:
+    """Return the modules of a chunk that begins at row `start`."""
+    block = as_block(chunk, source.dtype)
+    check_block(block, start)
+    return _by_point(representation, source.named(block))
+
+
+def _as_objects(arrays: list[NDArray]) -> NDArray:
+    """Return an array (n,) of arrays."""
+    out = np.empty(len(arrays), dtype=object)
+    out[:] = arrays
+    return out

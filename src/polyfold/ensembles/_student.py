@@ -73,8 +73,8 @@ class DropoutNetwork(RegressorMixin, BaseEstimator):
         check_choice("output", self.output, ("linear", "sigmoid"))
         options = {"batch_size": self.batch_size, "learning_rate": self.learning_rate}
         plan = Training(self.max_iter, validation_fraction=0.0, **options).checked()
-        answers = np.asarray(y, dtype=np.float32)
-        targets = torch.from_numpy(answers.reshape(len(answers), -1))
+        values = np.asarray(y, dtype=np.float32)
+        targets = torch.from_numpy(values.reshape(len(values), -1))
         rows = _SparseRows(X) if sp.issparse(X) else torch.from_numpy(np.ascontiguousarray(X, dtype=np.float32))
         loss = torch.nn.BCEWithLogitsLoss() if self.output == "sigmoid" else torch.nn.MSELoss()
         with seeded(draw_seed(self.random_state), torch.device("cpu")):

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._linalg import n_distinct
 from polyfold._policy import SEARCH_ROWS
 from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import n_threads, using_threads
@@ -26,7 +25,6 @@ from polyfold._validation import (
 )
 from polyfold.bootstrap import (
     Encoder,
-    FirstLayer,
     Output,
     check_settings,
     child_stream,
@@ -35,6 +33,7 @@ from polyfold.bootstrap import (
     fit_replicates,
     is_auto,
     layer_sizes,
+    layers_for,
     make_first_layer,
     replicate_checkpoints,
     sample_rows,
@@ -92,7 +91,7 @@ class MultilayerBootstrapNetwork(
         network, as in the paper; use at least 100.
     feature_fraction : float or "auto", default="auto"
         Fraction of the features, and of the clusterings below, that every clustering sees. "auto" selects 0.2, 0.5 or
-        0.8 of the features by stability: the adjusted Rand index between two replicates on a sample of the rows
+        0.8 of the features by stability: the adjusted Rand index between replicates on a sample of the rows
         (`feature_fraction_scores_`). Every clustering then sees half of the clusterings below.
     metric : {"auto", "euclidean", "cosine", "linear", "precomputed"}, default="auto"
         Nearness in the first layer: distance, cosine or inner product on the drawn features. "auto" is the cosine
@@ -311,33 +310,29 @@ class MultilayerBootstrapNetwork(
     ) -> Encoder:
         jobs = n_threads()
         first = make_first_layer(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], seeds=seeds)
-        fraction, self.feature_fraction_scores_ = self._select_fraction(X, n_clusters, seeds, jobs)
-        self.feature_fraction_ = fraction
+        self.feature_fraction_, self.feature_fraction_scores_ = self._select_fraction(X, n_clusters, seeds, jobs)
         rows = first.prepare(X, n_jobs=jobs)
-        options = {"feature_fraction": fraction, "seeds": seeds, "n_jobs": jobs}
-        if not is_auto(self.feature_fraction):
-            options["code_fraction"] = fraction
+        options = self._fractions() | {"seeds": seeds, "n_jobs": jobs}
         self.reliability_ = np.nan
         self._replicates, n_clusterings = None, self.n_clusterings
         if is_auto(self.n_clusterings):
             is_small = X.shape[0] <= SEARCH_ROWS or self.metric_ == "precomputed"
-            given = (rows, first, sizes) if is_small else self._pilot(X, sizes, seeds)
-            checkpoint = stored if is_small else _not_stored
-            self._replicates, self.reliability_ = fit_replicates(*given, checkpoint=checkpoint, **options)
+            layers, checkpoint = (rows, first, sizes), stored
+            if not is_small:
+                pilot = child_stream(seeds, "pilot", 2)
+                sample = X[sample_rows(X.shape[0], SEARCH_ROWS, pilot)]
+                layers, checkpoint = layers_for(sample, sizes, metric=self.metric_, seeds=pilot), _not_stored
+            self._replicates, self.reliability_ = fit_replicates(*layers, checkpoint=checkpoint, **options)
             if is_small:
                 return self._replicates
             # One network of as many clusterings: each of them sees twice as many codes as in two replicates.
             n_clusterings = len(self._replicates.codes[-1])
         return fit_encoder(rows, first, sizes, n_clusterings=n_clusterings, checkpoint=stored(None), **options)
 
-    def _pilot(self, X: Any, sizes: list[int], seeds: np.random.SeedSequence) -> tuple[Any, FirstLayer, list[int]]:
-        """Return a sample, the search of its first layer, and the layers that are not too wide for it."""
-        pilot = child_stream(seeds, "pilot", 2)
-        X = X[sample_rows(X.shape[0], SEARCH_ROWS, pilot)]
-        widest = max(1, n_distinct(X) // 2)
-        sizes = [size for size in sizes if size <= widest] or [widest]
-        first = make_first_layer(X, metric=self.metric_, neighbors="exact", n_centers=sizes[0], seeds=pilot)
-        return first.prepare(X), first, sizes
+    def _fractions(self) -> dict[str, Any]:
+        """Fractions of the features and, if that is not half, of the clusterings below that a clustering sees."""
+        names = ["feature_fraction"] if is_auto(self.feature_fraction) else ["feature_fraction", "code_fraction"]
+        return dict.fromkeys(names, self.feature_fraction_)
 
     def _select_fraction(
         self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence, jobs: int

@@ -5,24 +5,29 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from polyfold._policy import REPLICATE_CLUSTERINGS, ROWS_PER_CLUSTER, SEARCH_ROWS
+from polyfold._policy import ROWS_PER_CLUSTER, SEARCH_ROWS
 from polyfold._progress import phase
 from polyfold._threads import n_threads
 from polyfold._validation import check_count, check_real
-from polyfold.bootstrap import check_layer, child_stream, sample_rows, stream_seed
+from polyfold.bootstrap import (
+    SpectralReadout,
+    check_layer,
+    child_stream,
+    fit_spectral_readout,
+    sample_rows,
+    stream_seed,
+)
 from polyfold.clustering import (
     ClusterTree,
     Membership,
     Replicate,
-    SpectralReadout,
     code_replicates,
     fit_membership,
-    fit_spectral_readout,
     layer_stability,
     n_coordinates,
+    row_replicates,
     select_layer,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network
@@ -105,9 +110,6 @@ class BootstrapClustering(TreeClusterer):
     2
     """
 
-    # Of a copy for half of a sample, which has fewer layers: layers above the one that is read.
-    _layers_above: int | None = None
-
     def __init__(
         self,
         n_clusters: Any = None,
@@ -157,33 +159,18 @@ class BootstrapClustering(TreeClusterer):
     def _leaves(self, X: Any) -> tuple[NDArray, NDArray]:
         return self._read_all()(self._codes(X))[1:]
 
-    def _half_model(self) -> TreeClusterer:
-        fitted = self.network_
-        network = clone(fitted).set_params(
-            metric=fitted.metric_,
-            feature_fraction=fitted.feature_fraction_,
-            n_clusterings=min(fitted.n_clusterings_, REPLICATE_CLUSTERINGS),
-            first_layer=fitted.layer_sizes_[0] / fitted.encoder_.codes[0].shape[1],
-            neighbors="auto",
-            max_samples=None,
-            random_state=None,
-        )
-        half = clone(self).set_params(network=network)
-        half._layers_above = len(fitted.layer_sizes_) - 1 - self.layer_
-        return half
-
-    def _sample(self, seeds: np.random.SeedSequence) -> tuple[Any, NDArray]:
-        X = self.network_.encoder_.first.X
-        numbers = sample_rows(X.shape[0], SEARCH_ROWS, seeds)
-        return X[numbers], numbers
-
     def _replicates(self, wanted: int | None, seeds: np.random.SeedSequence) -> tuple[Replicate, Replicate, NDArray]:
-        codes, size = self.network_.encoder_.codes[self.layer_], self.network_.layer_sizes_[self.layer_]
-        if self.network_.metric_ != "precomputed" and codes.shape[1] >= 2 * ROWS_PER_CLUSTER:
-            return super()._replicates(wanted, seeds)
-        # Half of a neighbour graph has lost neighbours, and half of a few rows is too few: compare halves of the
-        # clusterings.
-        return *code_replicates(codes, size, wanted, seeds=seeds), self.leaves_
+        network, encoder = self.network_, self.network_.encoder_
+        codes, sizes = encoder.codes[self.layer_], encoder.sizes[: self.layer_ + 1]
+        n = codes.shape[1]
+        if network.metric_ == "precomputed" or n < 2 * ROWS_PER_CLUSTER:
+            # Half of a neighbour graph has lost neighbours, and half of a few rows is too few: compare halves of the
+            # clusterings.
+            left, right = code_replicates(codes, sizes[-1], wanted, seeds=seeds)
+            return left, right, self.leaves_
+        numbers = sample_rows(n, SEARCH_ROWS, child_stream(seeds, "rows"))
+        options = network._fractions() | {"metric": network.metric_, "seeds": seeds, "n_jobs": n_threads()}
+        return *row_replicates(encoder.first.X[numbers], sizes, wanted, **options), self.leaves_[numbers]
 
     def _transform_rest(self) -> None:
         encoder = self.network_.encoder_
@@ -214,15 +201,14 @@ class BootstrapClustering(TreeClusterer):
     def _select_layer(self, wanted: int | None, seeds: np.random.SeedSequence) -> int:
         encoder, replicates = self.network_.encoder_, vars(self.network_).pop("_replicates")
         self.layer_scores_: dict[int, float] = {}
-        if self._layers_above is not None:
-            return max(0, len(encoder.sizes) - 1 - self._layers_above)
         if self.layer != "auto":
             return self.network_._level(self.layer)
         if replicates is None or wanted == 1:
             return len(encoder.sizes) - 1
         # Replicates of a sample lack the widest layers.
         lacking = len(encoder.sizes) - len(replicates.sizes)
-        scores = layer_stability(replicates.codes, replicates.sizes, wanted, seeds=seeds)
+        count = replicates.n_replicates
+        scores = layer_stability(replicates.codes, replicates.sizes, wanted, n_replicates=count, seeds=seeds)
         self.layer_scores_ = {lacking + layer: score for layer, score in scores.items()}
         return select_layer(self.layer_scores_)
 

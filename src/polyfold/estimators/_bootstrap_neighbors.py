@@ -13,7 +13,7 @@ from polyfold._threads import n_threads
 from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network
 from polyfold.estimators._bootstrap_rows import take_feature_names
-from polyfold.estimators._code_neighbors import MODES, neighbor_graph
+from polyfold.estimators._code_neighbors import MODES, code_graph
 from polyfold.sources import in_memory
 
 
@@ -148,7 +148,7 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         return self.network_.kneighbors_graph(X, k, mode)
 
     def _graph(self, distances: NDArray, indices: NDArray) -> Any:
-        graph = neighbor_graph(distances, indices, self.n_samples_fit_, self.mode)
+        graph = code_graph(distances, indices, self.n_samples_fit_, self.mode)
         return graph.astype(self.network_.embedding_.dtype, copy=False)
 
     def _n_entries(self) -> int:

@@ -17,7 +17,7 @@ from polyfold._validation import check_rows, draw_seed, outside, own_rows
 from polyfold.bootstrap import Encoder, child_stream, sample_rows, stored_seed
 from polyfold.exceptions import ScaleWarning
 from polyfold.neighbors import sorted_lists, with_own_zeros
-from polyfold.sources import Source, answer_others, as_source, check_stream, in_memory, is_stream, pick_rows, trusted
+from polyfold.sources import Source, as_source, check_stream, in_memory, is_stream, pick_rows, transform_rest, trusted
 
 # Types of numbers that are used as they are.
 KINDS: dict[str, Any] = {"dtype": [np.float64, np.float32, np.uint8], "order": "C"}
@@ -56,7 +56,7 @@ class Subsample:
 
     def transform_rest(self, reader: RowReader, known: tuple[NDArray, ...]) -> tuple[NDArray, ...]:
         """Return arrays for all rows, given those for the rows of the sample."""
-        return answer_others(self.source, reader, self.indices, known)
+        return transform_rest(self.source, reader, self.indices, known)
 
 
 def training_rows(network: Any, X: Any, seeds: np.random.SeedSequence) -> tuple[Any, Subsample | None]:

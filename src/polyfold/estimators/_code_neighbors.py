@@ -11,6 +11,7 @@ from polyfold._policy import N_NEIGHBORS
 from polyfold._threads import n_threads, using_threads
 from polyfold._validation import check_choice, check_count
 from polyfold.bootstrap import level_of, nearest_by_codes
+from polyfold.neighbors import neighbor_graph
 from polyfold.sources import by_blocks
 
 MODES = ("connectivity", "distance")
@@ -100,7 +101,7 @@ class CodeNeighborsMixin:
         """
         check_choice("mode", mode, MODES)
         distances, indices = self.kneighbors(X, n_neighbors, layer=layer)
-        return neighbor_graph(distances, indices, self.encoder_.codes[0].shape[1], mode)
+        return code_graph(distances, indices, self.encoder_.codes[0].shape[1], mode)
 
     def _nearest(self, points: Any, n_neighbors: int | None, layer: Any, *, own: bool, return_distance: bool) -> Any:
         training, sizes = self.encoder_.codes, self.encoder_.sizes
@@ -132,8 +133,7 @@ class CodeNeighborsMixin:
         return check_count("n_neighbors", n_neighbors, maximum=most, hint=f"there are {most} training points to find")
 
 
-def neighbor_graph(distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> Any:
-    """Sparse graph of lists of neighbours, as scikit-learn's `kneighbors_graph` gives it."""
-    n, k = indices.shape
-    data = np.ones(n * k) if mode == "connectivity" else distances.ravel()
-    return sp.csr_matrix((data, indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n_columns))
+def code_graph(distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> Any:
+    """Return the graph of lists of neighbours, as scikit-learn's `kneighbors_graph` gives it."""
+    values = np.ones_like(distances) if mode == "connectivity" else distances
+    return sp.csr_matrix(neighbor_graph(values, indices, n_columns))

@@ -40,7 +40,7 @@ class KernelEmbedding(SpectralEstimator):
     spectrum_ : Spectrum
     eigenvalues_ : ndarray
         Of the centred kernel matrix, descending.
-    residuals_, neighbor_recall_, landmarks_, landmark_error_ : of graph kernels only
+    residuals_, neighbor_recall_, landmarks_ : of graph kernels only
         As in :class:`NonRedundantEmbedding`.
     n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 

@@ -10,12 +10,12 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples
 
 from polyfold._linalg import as_dense, n_distinct, row_norms_safe, unit_rows
-from polyfold._policy import N_NEIGHBORS, SEARCH_ROWS, STABILITY_ROWS
+from polyfold._policy import N_NEIGHBORS, ROWS_PER_CLUSTER, SEARCH_ROWS, STABILITY_ROWS
 from polyfold._progress import phase, shows_progress
 from polyfold._typing import RandomState, Rows
 from polyfold._validation import check_rows, draw_seed, keeps_state_on_failure
 from polyfold.bootstrap import child_stream, sample_rows, stream_seed
-from polyfold.clustering import n_coordinates
+from polyfold.clustering import Replicate, n_coordinates
 from polyfold.estimators._bootstrap_clustering import BootstrapClustering
 from polyfold.estimators._bootstrap_rows import take_feature_names
 from polyfold.estimators._embedding import KernelEmbedding
@@ -70,12 +70,28 @@ class EmbeddingClustering(TreeClusterer):
         lead = np.diag(self._lead)[:, np.argsort(self._lead, kind="stable")]
         return unit_rows(np.hstack([lead[component], Z])[:, : Z.shape[1]]).astype(Z.dtype, copy=False)
 
-    def _half_model(self) -> TreeClusterer:
-        return clone(self)
+    def _replicates(self, wanted: int | None, seeds: np.random.SeedSequence) -> tuple[Replicate, Replicate, NDArray]:
+        """Two trees from halves of a sample, and the small clusters of all rows of the sample.
 
-    def _sample(self, seeds: np.random.SeedSequence) -> tuple[Any, NDArray]:
-        numbers = sample_rows(number_of_rows(self._given), SEARCH_ROWS, seeds)
-        return some_rows(self._given, numbers, is_pairs=takes_precomputed(self.kernel)), numbers
+        Halves are disjoint, unless there are too few rows; then they are three quarters and overlap.
+        """
+        numbers = sample_rows(number_of_rows(self._given), SEARCH_ROWS, child_stream(seeds, "rows"))
+        is_pairs, n = takes_precomputed(self.kernel), len(numbers)
+        sample = some_rows(self._given, numbers, is_pairs=is_pairs)
+        order = np.random.default_rng(child_stream(seeds, "levels")).permutation(n)
+        size = n // 2 if n >= 2 * ROWS_PER_CLUSTER else -(-3 * n // 4)
+
+        def replicate(number: int, half: NDArray) -> Replicate:
+            model, wanted_here = clone(self), None if wanted is None else min(wanted, size)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what there is to say has been said of all rows
+                rows = some_rows(sample, half, is_pairs=is_pairs)
+                model._fit_tree(rows, wanted_here, child_stream(seeds, "levels", number))
+            leaves = model.cluster_tree_.assign(model._coordinates(sample[:, half] if is_pairs else sample))
+            return Replicate(model.cluster_tree_, leaves)
+
+        left, right = (replicate(i, np.sort(half)) for i, half in enumerate((order[:size], order[-size:])))
+        return left, right, self.leaves_[numbers]
 
     def _transform_rest(self) -> None:
         del self._given

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
 
 from polyfold._policy import BANDWIDTHS
 from polyfold._typing import Matrix, Rows
@@ -44,8 +43,6 @@ from polyfold.spectra import make_solver, spectrum_of
 AnyKernel = Kernel | GraphKernel
 # Landmarks and directions of a pointwise kernel that the sequence may combine.
 _RANK = 500
-# The error due to landmarks is estimated with a quarter of them, on this many of the others.
-_SHARE, _QUERIES = 4, 1000
 
 
 @dataclass(frozen=True)
@@ -206,28 +203,6 @@ def rows_to_fit(
 def _is_given(kernel: AnyKernel) -> bool:
     """Whether the user gave the neighbours or the kernel values of all rows, which have no others."""
     return kernel.takes_precomputed or is_graph(getattr(kernel, "neighbors", None))
-
-
-def landmark_error(model: BaseEstimator, landmarks: Matrix, seed: int, **changes: object) -> NDArray:
-    """Estimate the error of every column due to landmarks, relative to its spread.
-
-    The model, with `changes` of its parameters, is fitted again to every quarter of its landmarks, and both transform
-    at most 1,000 of the other landmarks. The error of a quarter is the residual of a linear regression on its
-    coordinates. The largest of the four is an upper bound if errors decrease with the number of landmarks.
-    """
-    numbers, errors = np.arange(landmarks.shape[0]), []
-    for quarter in range(_SHARE):
-        few = clone(model).set_params(random_state=seed, verbose=0, **changes)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the model itself has already warned
-            few.fit(landmarks[quarter::_SHARE])
-        others = numbers[numbers % _SHARE != quarter]
-        queries = landmarks[others[:: -(-len(others) // _QUERIES)]]
-        Z, A = (np.asarray(each.transform(queries), dtype=np.float64) for each in (model, few))
-        Z, A = Z - Z.mean(axis=0), A - A.mean(axis=0)
-        left = Z - A @ np.linalg.lstsq(A, Z, rcond=None)[0]
-        errors.append(np.linalg.norm(left, axis=0) / np.maximum(np.linalg.norm(Z, axis=0), np.finfo(np.float64).tiny))
-    return np.max(errors, axis=0)
 
 
 def _holds_distances(kernel: AnyKernel, X: Matrix) -> bool:

@@ -112,10 +112,10 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         self : ModularRegressor
         """
         refuse_annotated(X)
-        rows, answers = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=[np.float64, np.float32])
+        rows, outputs = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=[np.float64, np.float32])
         import_extra("torch", "torch")
-        self._flat = answers.ndim == 1
-        targets = answers.reshape(len(answers), -1).astype(np.float64)
+        self._flat = outputs.ndim == 1
+        targets = outputs.reshape(len(outputs), -1).astype(np.float64)
         check_range(rows)
         check_not_tiny(rows)
         check_range(targets, "y")

@@ -23,7 +23,7 @@ from polyfold._validation import (
     draw_seed,
     keeps_state_on_failure,
 )
-from polyfold.estimators._kernel_selection import is_kernel_matrix, kernel_candidates, landmark_error, rows_to_fit
+from polyfold.estimators._kernel_selection import is_kernel_matrix, kernel_candidates, rows_to_fit
 from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.kernels import KernelLike, Operator, takes_precomputed
 from polyfold.nonredundant import SMOOTHERS, Settings, Step, extend, sample_rows, values_of, warn_if_saturated
@@ -113,9 +113,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         Fraction of the true neighbours in the graph, on 256 rows; 1 for exact search, nan if there is no search.
     landmarks_ : ndarray or None
         Numbers of the 50,000 rows that were fitted, if there were too many rows to fit all of them.
-    landmark_error_ : ndarray of shape (n_components,) or None
-        Estimated error due to landmarks: change of every coordinate, relative to its spread, with a quarter of them;
-        the largest of the four quarters.
     n_features_in_, feature_names_in_ : as in every scikit-learn estimator
 
     Notes
@@ -207,7 +204,9 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
                 F = values_of(steps, operator)
                 self.rotation_ = chosen.rotation(operator, F, rows, seed)
                 self._store(operator, steps, F @ self.rotation_, count, seed, rows.dtype)
-                return self if self.landmarks_ is None else self._place_others(rows, X, chosen.kernel, seed)
+                if self.landmarks_ is not None and not is_stream(X):
+                    self.embedding_ = self._place(self._validate(X, reset=False))
+            return self
 
     def fit_transform(self, X: Rows, y: object = None) -> FloatArray:
         """Fit to the rows of `X` and return their coordinates.
@@ -255,13 +254,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             in_blocks(fill, X.shape[0], _BLOCK)
         return Z
 
-    def _place_others(self, landmarks: Matrix, X: Rows, kernel: KernelLike, seed: int) -> Self:
-        """Estimate the error due to landmarks, and transform all rows unless they are a stream."""
-        self.landmark_error_ = landmark_error(self, landmarks, seed, kernel=kernel)
-        if not is_stream(X):
-            self.embedding_ = self._place(self._validate(X, reset=False))
-        return self
-
     def _store(
         self, operator: Operator, steps: list[Step], F: NDArray, count: int | None, seed: int, dtype: DTypeLike
     ) -> None:
@@ -279,7 +271,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         self.ranks_ = np.array([step.rank for step in steps] + empty * [0])
         self.residuals_ = np.array([step.residual for step in steps] + empty * [np.nan])
         self.neighbor_recall_ = np.nan if operator.near is None else operator.near.recall
-        self.landmark_error_ = None
 
     def _check_parameters(self, n: int) -> tuple[int | None, float | None]:
         """Return the number of components and the bandwidth factor, None where "auto"."""

@@ -116,7 +116,7 @@ class SelectedEmbedding(_PlainSequence):
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows a progress bar for the whole fit on a terminal, and a line every ten seconds elsewhere.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class SelectedEmbedding(_PlainSequence):
         with phase("residuals"):
             coordinates = self.spectrum_.coordinates(X).astype(np.float64)
             self.residuals_ = regression_residuals(coordinates / coordinates.std(axis=0))
-        self.selected_ = select_news(self.residuals_, self.threshold, wanted)
+        self.selected_ = select_unpredictable(self.residuals_, self.threshold, wanted)
         return len(self.selected_)
 
     def _rows_at(self, X: NDArray) -> NDArray:
@@ -176,8 +176,8 @@ class SelectedEmbedding(_PlainSequence):
 class SequentialRegressionEmbedding(_PlainSequence):
     """Find coordinates one by one in the residual of the earlier ones.
 
-    After every coordinate the points are replaced by what a regression on the coordinates leaves of them, and the
-    kernel is built anew. Simple, and not enough: points leave the manifold on the way [Blau2017, Fig. 4].
+    After every coordinate the points are replaced by their residual in a regression on the coordinates, and the kernel
+    is built anew. Simple, and not enough: points leave the manifold on the way [Blau2017, Fig. 4].
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class SequentialRegressionEmbedding(_PlainSequence):
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows a progress bar for the whole fit on a terminal, and a line every ten seconds elsewhere.
 
     Attributes
     ----------
@@ -244,17 +244,17 @@ def regression_residuals(Z: NDArray) -> NDArray:
     """Leave-one-out residuals of columns on the earlier ones, bandwidth of [Dsilva2015], on at most 1,000 points."""
     rng = np.random.RandomState(0)
     queries = np.arange(len(Z)) if len(Z) <= _QUERIES else rng.choice(len(Z), _QUERIES, replace=False)
-    some = Z if len(Z) <= _MEDIAN_ROWS else Z[rng.choice(len(Z), _MEDIAN_ROWS, replace=False)]
+    sample = Z if len(Z) <= _MEDIAN_ROWS else Z[rng.choice(len(Z), _MEDIAN_ROWS, replace=False)]
     out = np.ones(Z.shape[1])
     for i in track(range(1, Z.shape[1]), "residuals"):
-        distances = np.linalg.norm(some[:, None, :i] - some[None, :, :i], axis=2)
+        distances = np.linalg.norm(sample[:, None, :i] - sample[None, :, :i], axis=2)
         # exp(−d²/ε²) is a Gaussian of standard deviation ε/√2.
         h = max(float(np.median(distances)) / 3 / np.sqrt(2), np.finfo(np.float64).tiny)
         out[i] = residual_ratio(Z[:, :i], Z[:, i], [h], queries=queries, regressor="locally_linear")[0]
     return out
 
 
-def select_news(residuals: NDArray, threshold: float, wanted: int) -> NDArray:
+def select_unpredictable(residuals: NDArray, threshold: float, wanted: int) -> NDArray:
     """First `wanted` numbers above the threshold; where there are fewer, the next largest residuals join."""
     passed = np.flatnonzero(residuals >= threshold)[:wanted]
     rest = np.setdiff1d(np.argsort(-residuals, kind="stable"), passed, assume_unique=True)
@@ -272,14 +272,14 @@ class Regressed:
     spectra: list[tuple[Spectrum, float, float]] = field(init=False, default_factory=list)
 
     def fit(self, spectrum_of: Callable[[NDArray], Spectrum], count: int) -> "Regressed":
-        """Find up to `count` coordinates; fewer where nothing is left of the data."""
+        """Find up to `count` coordinates; fewer if the residual is zero."""
         self.coordinates = np.empty((len(self.points), 0))
         for _ in track(range(count), "coordinates"):
-            left = self._left(self.points, self.coordinates)
-            spectrum = spectrum_of(left)
+            residual = self._residual(self.points, self.coordinates)
+            spectrum = spectrum_of(residual)
             if spectrum.rank == 0:
                 break
-            f = spectrum.coordinates(left)[:, 0].astype(np.float64)
+            f = spectrum.coordinates(residual)[:, 0].astype(np.float64)
             self.spectra.append((spectrum, float(f.mean()), float(f.std())))
             self.coordinates = np.column_stack([self.coordinates, (f - f.mean()) / f.std()])
         return self
@@ -288,12 +288,12 @@ class Regressed:
         """Return the coordinates of the rows of `X`, shape (n, count)."""
         F = np.empty((len(X), 0))
         for spectrum, mean, scale in self.spectra:
-            f = spectrum.coordinates(self._left(X, F))[:, 0].astype(np.float64)
+            f = spectrum.coordinates(self._residual(X, F))[:, 0].astype(np.float64)
             F = np.column_stack([F, (f - mean) / scale])
         return F
 
-    def _left(self, X: NDArray, F: NDArray) -> NDArray:
-        """Return what a regression of the training points on their coordinates leaves of `X` at `F`."""
+    def _residual(self, X: NDArray, F: NDArray) -> NDArray:
+        """Return the residual of `X` in a regression of the training points on their coordinates, at `F`."""
         earlier = self.coordinates[:, : F.shape[1]]
         if F.shape[1] == 0:
             return X

@@ -15,14 +15,14 @@ from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import using_threads
 from polyfold._typing import Matrix, RandomState, Rows
 from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure, outside
-from polyfold.estimators._kernel_selection import landmark_error, rows_to_fit
+from polyfold.estimators._kernel_selection import rows_to_fit
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import FeatureMap, KernelLike, as_kernel, takes_precomputed
 from polyfold.sources import Source, check_stream, in_memory, is_stream
 from polyfold.spectra import FEATURE_MAPS, Spectrum, SpectrumBuilder, spectrum_of
 
 # Attributes that only fits of graph kernels have.
-_OF_GRAPHS = ("landmarks_", "residuals_", "neighbor_recall_", "landmark_error_")
+_OF_GRAPHS = ("landmarks_", "residuals_", "neighbor_recall_")
 
 
 def _fits_in_chunks(estimator: "SpectralEstimator") -> bool:
@@ -65,8 +65,6 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 spectrum = self._build(rows)
             with phase("modules"):
                 self._store_spectrum(spectrum, rows)
-            if getattr(self, "landmarks_", None) is not None:
-                self.landmark_error_ = landmark_error(self, rows, self._seeds[0])
             return self
 
     @available_if(_fits_in_chunks)
@@ -119,7 +117,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
         # Eigenvectors of an operator are computed one by one, so only those that are used are computed.
         spectrum = spectrum_of(rows, kernel, landmarks=self.rank, directions=self._directions())
         found: Any = spectrum.features
-        self.residuals_, self.neighbor_recall_, self.landmark_error_ = found.residuals, found.operator.near.recall, None
+        self.residuals_, self.neighbor_recall_ = found.residuals, found.operator.near.recall
         return spectrum
 
     def _new_builder(self) -> SpectrumBuilder:

@@ -6,10 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from polyfold._policy import ROWS_PER_CLUSTER
 from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import using_threads
 from polyfold._typing import Rows
@@ -34,7 +33,7 @@ TREE_FIELDS = np.dtype([("parent", np.int32), ("child", np.int32), ("size", np.i
 class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the clusterers.
 
-    Subclasses add `_fit_coordinates`, `_coordinates`, `_half_model` and `_sample`.
+    Subclasses add `_fit_coordinates`, `_coordinates` and `_replicates`.
     """
 
     n_clusters: Any
@@ -116,9 +115,8 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         with phase("coordinates"):
             self.embedding_ = self._fit_coordinates(X, wanted, seeds, **options)
         with phase("tree"):
-            tree_seeds = child_stream(seeds, "tree")
-            self.cluster_tree_ = fit_tree(self.embedding_, wanted, seeds=tree_seeds, n_init=self.n_init)
-            self.leaves_ = self.cluster_tree_.assign(self.embedding_)
+            streams = child_stream(seeds, "tree")
+            self.cluster_tree_, self.leaves_ = fit_tree(self.embedding_, wanted, seeds=streams, n_init=self.n_init)
         return self
 
     def _leaves(self, X: Any) -> tuple[NDArray, NDArray]:
@@ -183,28 +181,9 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _coordinates(self, X: Any) -> NDArray:
         raise NotImplementedError
 
-    def _half_model(self) -> "TreeClusterer":
-        """Return an unfitted copy for one half of a sample, with what was selected for all rows."""
-        raise NotImplementedError
-
-    def _sample(self, seeds: np.random.SeedSequence) -> tuple[Any, NDArray]:
-        """Return a sample of the rows that the representation learned from, and their numbers."""
-        raise NotImplementedError
-
     def _replicates(self, wanted: int | None, seeds: np.random.SeedSequence) -> tuple[Replicate, Replicate, NDArray]:
-        """Two trees from halves of a sample, and the small clusters of all rows of the sample.
-
-        Halves are disjoint, unless there are too few rows; then they are three quarters and overlap.
-        """
-        rows, numbers = self._sample(child_stream(seeds, "rows"))
-        n = len(numbers)
-        order = np.random.default_rng(child_stream(seeds, "levels")).permutation(n)
-        size = n // 2 if n >= 2 * ROWS_PER_CLUSTER else -(-3 * n // 4)
-        left, right = (
-            _replicate(self._half_model(), rows, np.sort(half), wanted, child_stream(seeds, "levels", number))
-            for number, half in enumerate((order[:size], order[-size:]))
-        )
-        return left, right, self.leaves_[numbers]
+        """Two trees from halves of a sample, and the small clusters of all rows of the sample."""
+        raise NotImplementedError
 
     def _transform_rest(self) -> None:
         """Find coordinates and small clusters of rows that the representation did not learn from, if there are any."""
@@ -226,16 +205,3 @@ def _table(tree: ClusterTree, stability: NDArray) -> NDArray:
     table["parent"][tree.merges.ravel()] = np.repeat(np.arange(count, 2 * count - 1), 2)
     table["size"], table["stability"] = tree.members()[:-1], stability[:-1]
     return table
-
-
-def _replicate(
-    model: TreeClusterer, sample: Any, half: NDArray, wanted: int | None, seeds: np.random.SeedSequence
-) -> Replicate:
-    """Fit a model to half of a sample; it assigns all of the sample to its small clusters."""
-    is_pairs = get_tags(model).input_tags.pairwise
-    rows = sample[np.ix_(half, half)] if is_pairs else sample[half]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to say has been said of all rows
-        model._fit_tree(rows, None if wanted is None else min(wanted, len(half)), seeds)
-    leaves = model.cluster_tree_.assign(model._coordinates(sample[:, half] if is_pairs else sample))
-    return Replicate(model.cluster_tree_, leaves)

@@ -31,18 +31,20 @@ MONOTONE = 0.75
 class AxisStrengths:
     """Strengths of D features for c coordinates; arrays have shape (D, c)."""
 
-    share: NDArray
+    fraction: NDArray
     sign: NDArray
     shape: NDArray  # "rising", "falling", "mixed" or "" for categories
-    rank: NDArray  # from 1; features that repeat one another share a rank
-    joint: NDArray  # share of the features up to this rank together; nan for features that were not chosen
+    rank: NDArray  # from 1; features that repeat one another have the same rank
+    joint: NDArray  # fraction of the features up to this rank together; nan for features that were not chosen
     leader: NDArray  # number of the feature that this one repeats, or its own
-    null: float  # largest share of any feature for permuted coordinates
+    null: float  # largest fraction of any feature for permuted coordinates
 
     def ordered(self, k: int) -> NDArray:
         """Return the features that explain coordinate `k` beyond the null, in the order of their ranks."""
-        own = np.flatnonzero(((self.share[:, k] > self.null) | np.isfinite(self.joint[:, k])) & self._leads(k))
-        return own[np.argsort(self.rank[own, k], kind="stable")]
+        explaining = np.flatnonzero(
+            ((self.fraction[:, k] > self.null) | np.isfinite(self.joint[:, k])) & self._leads(k)
+        )
+        return explaining[np.argsort(self.rank[explaining, k], kind="stable")]
 
     def _leads(self, k: int) -> NDArray:
         return self.leader[:, k] == np.arange(len(self.leader))
@@ -52,16 +54,16 @@ def axis_strengths(features: Features, Z: NDArray, most: int, rng: np.random.Ran
     """Return the strengths of all features for the coordinates `Z` (n, c); at most `most` explain one together."""
     Y = centred(Z)
     c = Y.shape[1]
-    found = feature_strengths(features, with_permutations(Y, rng))
-    null = null_of(found.share, c)
-    share, sign = found.share[:, :c], found.sign[:, :c]
-    D = len(share)
+    strengths = feature_strengths(features, with_permutations(Y, rng))
+    null = null_of(strengths.fraction, c)
+    fraction, sign = strengths.fraction[:, :c], strengths.sign[:, :c]
+    D = len(fraction)
     seeds = rng.randint(np.iinfo(np.int32).max, size=c)
 
     def ranked(k: int) -> tuple[NDArray, NDArray, NDArray]:
-        """Return the leaders, ranks and joint shares (D,) of all features for coordinate `k`."""
-        order = np.argsort(-share[:, k], kind="stable")
-        leader = _leaders(features, order[share[order, k] > null][: 10 * JOINT_FEATURES], D)
+        """Return the leaders, ranks and joint fractions (D,) of all features for coordinate `k`."""
+        order = np.argsort(-fraction[:, k], kind="stable")
+        leader = _leaders(features, order[fraction[order, k] > null][: 10 * JOINT_FEATURES], D)
         leading = order[leader[order] == order]
         first = np.sort(leading[:JOINT_FEATURES])
         choice = _choice(features, Y[:, k], first, most, np.random.RandomState(seeds[k]))
@@ -74,25 +76,25 @@ def axis_strengths(features: Features, Z: NDArray, most: int, rng: np.random.Ran
     parts = list(track(threaded(ranked, range(c)), "coordinates", total=c))
     leader, rank, joint = (np.column_stack(part) for part in zip(*parts, strict=True))
     falling = np.where(sign < 0, "falling", "rising")
-    shape = np.where(found.monotone[:, :c] >= MONOTONE, falling, "mixed").astype(object)
+    shape = np.where(strengths.monotone[:, :c] >= MONOTONE, falling, "mixed").astype(object)
     shape[np.array(features.kinds(), dtype=object) == "category"] = ""
-    return AxisStrengths(share, sign, shape, rank, joint, leader, null)
+    return AxisStrengths(fraction, sign, shape, rank, joint, leader, null)
 
 
 def axis_table(features: Features, strengths: AxisStrengths) -> dict[str, NDArray]:
     """Return the columns of the table of axes."""
     names, kinds = np.array(features.names(), dtype=object), np.array(features.kinds(), dtype=object)
     parts = []
-    for k in range(strengths.share.shape[1]):
-        order = np.lexsort((-strengths.share[:, k], strengths.rank[:, k]))
+    for k in range(strengths.fraction.shape[1]):
+        order = np.lexsort((-strengths.fraction[:, k], strengths.rank[:, k]))
         if len(names) > features.numbers.shape[1] + len(features.category_names):  # of words, only those that matter
-            order = order[(strengths.share[order, k] > strengths.null) | (kinds[order] != "word")]
+            order = order[(strengths.fraction[order, k] > strengths.null) | (kinds[order] != "word")]
         parts.append(
             {
                 "axis": [k] * len(order),
                 "feature": names[order].tolist(),
                 "kind": kinds[order].tolist(),
-                "strength": strengths.share[order, k].tolist(),
+                "strength": strengths.fraction[order, k].tolist(),
                 "sign": strengths.sign[order, k].astype(int).tolist(),
                 "shape": strengths.shape[order, k].tolist(),
                 "rank": strengths.rank[order, k].tolist(),
@@ -112,10 +114,10 @@ def feature_strengths(features: Features, Y: NDArray) -> Strengths:
     return joined(parts, Y.shape[1])
 
 
-def _leaders(features: Features, near: NDArray, D: int) -> NDArray:
+def _leaders(features: Features, candidates: NDArray, D: int) -> NDArray:
     """Return for each feature the strongest number that it repeats, among the features `near`, strongest first."""
     leader = np.arange(D)
-    numbers = near[near < features.numbers.shape[1]]
+    numbers = candidates[candidates < features.numbers.shape[1]]
     repeats = repeats_of(features.numbers[:, numbers])
     for i, j in enumerate(numbers):
         if leader[j] == j:
@@ -141,5 +143,5 @@ def _choice(features: Features, y: NDArray, first: NDArray, most: int, rng: np.r
     levels = [(code[:, None] == np.unique(code)).astype(float) for code in codes.T]
     columns = [centred(values) for values in (*numbers.T[:, :, None], *levels, *present.T[:, :, None])]
     cells = np.hstack([np.minimum((part.ranks * CELLS).astype(int), CELLS - 1), codes % CELLS, present])
-    candidates = Candidates(columns, cells.astype(int), lambda Y: feature_strengths(part, Y).share)
+    candidates = Candidates(columns, cells.astype(int), lambda Y: feature_strengths(part, Y).fraction)
     return choose_features(y[rows], candidates, most, rng)

@@ -85,5 +85,5 @@ def class_tfidf(words: sp.csr_array, member: NDArray) -> NDArray:
     counts = (sp.csr_array(member.astype(np.float64)) @ words.astype(np.float64)).toarray()
     total = np.asarray(words.sum(axis=0), dtype=np.float64).ravel()
     size = counts.sum(axis=1, keepdims=True)
-    share = counts / np.where(size > 0, size, 1)
-    return share * np.log1p(size.mean() / np.where(total > 0, total, 1))
+    fraction = counts / np.where(size > 0, size, 1)
+    return fraction * np.log1p(size.mean() / np.where(total > 0, total, 1))

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from polyfold._progress import displays, is_watched, phase, watched
+from polyfold._progress import phase, watched
 from polyfold._threads import using_threads
 from polyfold._typing import RandomState, Rows
 from polyfold._validation import check_count, draw_seed
@@ -87,7 +87,7 @@ def explain(
     n_top = check_count("n_top", n_top)
     max_rows = check_count("max_rows", max_rows, minimum=10)
     rng = np.random.RandomState(draw_seed(random_state))
-    with watched("explain", [] if is_watched() else displays(False)), using_threads(None):
+    with watched("explain"), using_threads(None):
         with phase("rows"):
             sample, rows, n = _sample(X, max_rows, rng)
         if images is not None and np.prod(images) != np.shape(sample)[1]:
@@ -99,9 +99,9 @@ def explain(
             subject = subject_of(model, sample, rows, n, every_level=levels)
         with phase("features"):
             every = None if texts is None else list(texts)
-            own = None if every is None else ["" if is_missing(every[row]) else str(every[row]) for row in rows]
-            features = read_features(sample, _names(model, sample, feature_names, images), own)
-        return _Builder(subject, features, own, images, n_top, rng).explanation()
+            row_texts = None if every is None else ["" if is_missing(every[row]) else str(every[row]) for row in rows]
+            features = read_features(sample, _names(model, sample, feature_names, images), row_texts)
+        return _Builder(subject, features, row_texts, images, n_top, rng).explanation()
 
 
 def _sample(X: Any, max_rows: int, rng: np.random.RandomState) -> tuple[Any, NDArray, int]:
@@ -209,8 +209,8 @@ class _Builder:
         self.names |= unique_names(phrases, FEATURES, "no distinct feature")
         self.prototypes |= {key: {"separated pairs": self.subject.rows[rows]} for key, rows in pairs.items()}
 
-    def _add_prototypes(self, keys: list[str], found: list[dict[str, NDArray]]) -> None:
-        for key, lists in zip(keys, found, strict=True):
+    def _add_prototypes(self, keys: list[str], prototypes: list[dict[str, NDArray]]) -> None:
+        for key, lists in zip(keys, prototypes, strict=True):
             self.prototypes[key] = {kind: self.subject.rows[rows] for kind, rows in lists.items()}
             if self.texts is not None:
                 self.examples[key] = [self.texts[row] for row in lists["typical"]]

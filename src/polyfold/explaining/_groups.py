@@ -27,7 +27,7 @@ class Columns:
     labels: list[tuple[str, str, str]]  # feature, level, kind
     effects: Effects
     ends: tuple[str, str] = ("high", "low")
-    has_opposites: bool = False  # whether a column that mirrors another one, such as left and right, tells more
+    has_opposites: bool = False  # whether a column that mirrors another one, such as left and right, adds information
 
     def phrase(self, c: int, j: int) -> str:
         """Return a phrase such as "income high" or "plan gold", empty if column `j` does not describe group `c`."""
@@ -39,36 +39,36 @@ class Columns:
 
     def phrases(self, c: int, order: Iterable[int]) -> list[str]:
         """Return the phrases of columns in this order, without those that repeat an earlier one."""
-        found: list[str] = []
+        phrases: list[str] = []
         used = np.empty((len(self.values), 0))
         for j in order:
             phrase = self.phrase(c, j)
             column = centred(self.values[:, [j]])
             products = column.T @ used / len(column)
             if phrase and not ((products if self.has_opposites else np.abs(products)) > SAME).any():
-                found.append(phrase)
+                phrases.append(phrase)
                 used = np.hstack([used, column])
-            if len(found) == MOST:
+            if len(phrases) == MOST:
                 break
-        return found
+        return phrases
 
     def complementary(self, c: int, mask: NDArray) -> list[int]:
-        """Return columns by what each adds to the earlier ones in telling group `c`, a mask (n,), from the other rows.
+        """Return columns by what each adds to the earlier ones in distinguishing group `c`, a mask (n,), from the rest.
 
         The first has the largest effect. The next ones maximise the standardised difference that remains after a linear
         regression on the earlier ones within both groups, as in stepwise discriminant analysis. Columns that add
         nothing come last, by their effects.
         """
         certain = self.effects.certain()[c]
-        near = [j for j in np.argsort(-certain, kind="stable")[:CANDIDATES] if self.phrase(c, j)]
-        if not near:
+        candidates = [j for j in np.argsort(-certain, kind="stable")[:CANDIDATES] if self.phrase(c, j)]
+        if not candidates:
             return []
-        S = centred(self.values[:, near])
+        S = centred(self.values[:, candidates])
         gap = S[mask].mean(axis=0) - S[~mask].mean(axis=0)
         within = (np.cov(S[mask], rowvar=False, bias=True) + np.cov(S[~mask], rowvar=False, bias=True)) / 2
-        within = np.atleast_2d(within) + 1e-6 * np.eye(len(near))
+        within = np.atleast_2d(within) + 1e-6 * np.eye(len(candidates))
         order = [0]
-        while len(order) < min(MOST, len(near)):
+        while len(order) < min(MOST, len(candidates)):
             slopes = np.linalg.solve(within[np.ix_(order, order)], within[order])
             rest = gap - gap[order] @ slopes
             spread = np.sqrt(np.maximum(np.diag(within) - np.sum(within[order] * slopes, axis=0), 1e-3))
@@ -77,7 +77,7 @@ class Columns:
             if effect.max() < SMALL:
                 break
             order.append(int(np.argmax(effect)))
-        return [near[i] for i in [*order, *(i for i in range(len(near)) if i not in order)]]
+        return [candidates[i] for i in [*order, *(i for i in range(len(candidates)) if i not in order)]]
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,9 @@ class Groups:
         """
         D, K = self.features.numbers.shape[1], len(self.features.category_names)
         if self.scores.shape[1]:
-            own = order[order >= D + K] - D - K
+            words = order[order >= D + K] - D - K
             scores = np.zeros(self.scores.shape[1])
-            scores[own] = self.scores[c, own]
+            scores[words] = self.scores[c, words]
             return word_phrases(scores, self.features.vocabulary)
         if self.regions is not None:  # first where it is bright, then where it is dark
             size = self.regions.effects.certain() * np.sign(self.regions.effects.effect)
@@ -143,10 +143,10 @@ class Groups:
         phrases = []
         for j in order[: 2 * MOST]:
             if j >= D:
-                own = [
+                levels = [
                     i for i, label in enumerate(self.columns.labels) if label[0] == self.features.category_names[j - D]
                 ]
-                best = sorted(own, key=lambda i: -self.columns.effects.certain()[c, i])
+                best = sorted(levels, key=lambda i: -self.columns.effects.certain()[c, i])
                 phrases += self.columns.phrases(c, best)[:1]
             else:
                 phrases += [self.columns.phrase(c, j) or self._bend(c, j)]

@@ -3,8 +3,8 @@
 Every step regresses the residual of the coordinate on each remaining feature. The best feature joins the others if it
 explains more of the residual than any feature explains of permuted residuals, and adds more than that to the fraction
 of all. If no single feature does, pairs of features are tried, which finds products such as x₁·x₂ that no feature
-explains alone. In the end, features that the others make superfluous are removed. The joint share is that of a locally
-linear leave-one-out regression on all chosen features.
+explains alone. In the end, features that the others make superfluous are removed. The joint fraction is that of a
+locally linear leave-one-out regression on all chosen features.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ class Candidates:
 
     columns: list[NDArray]  # (n, p) of each, standardised
     cells: NDArray  # (n, D), integers below CELLS
-    strengths: Callable[[NDArray], NDArray]  # centred targets (n, t) to shares (D, t)
+    strengths: Callable[[NDArray], NDArray]  # centred targets (n, t) to fractions (D, t)
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ def choose_features(y: NDArray, candidates: Candidates, most: int, rng: np.rando
     null = 0.0
     while len(order) < most:
         for added, null in _proposals(regress.residual(order), candidates, order, rng):
-            if regress.share([*order, *added]) - regress.share(order) > null:
+            if regress.fraction([*order, *added]) - regress.fraction(order) > null:
                 order = [*order, *added]
                 break
         else:
             break
     for j in order[::-1]:
         others = [i for i in order if i != j]
-        if others and regress.share(order) - regress.share(others) <= null:
+        if others and regress.fraction(order) - regress.fraction(others) <= null:
             order = others
     order = order[:most]
-    return Choice(order, [regress.share(order[: i + 1]) for i in range(len(order))])
+    return Choice(order, [regress.fraction(order[: i + 1]) for i in range(len(order))])
 
 
 class _Regressions:
@@ -76,7 +76,7 @@ class _Regressions:
             self._known[key] = min(errors, key=lambda e: float(np.sum(e**2)))
         return self._known[key]
 
-    def share(self, chosen: list[int]) -> float:
+    def fraction(self, chosen: list[int]) -> float:
         """Return the fraction of variance that the features explain together."""
         return max(0.0, 1 - float(np.sum(self.residual(chosen) ** 2) / np.sum(self._y**2)))
 
@@ -90,25 +90,25 @@ def _proposals(
     residuals.
     """
     targets = with_permutations(centred(residual[:, None]), rng)
-    shares = candidates.strengths(targets)
-    shares[taken] = 0
-    null, best = null_of(shares, 1), int(np.argmax(shares[:, 0]))
-    if shares[best, 0] > null:
+    fractions = candidates.strengths(targets)
+    fractions[taken] = 0
+    null, best = null_of(fractions, 1), int(np.argmax(fractions[:, 0]))
+    if fractions[best, 0] > null:
         yield [best], null
-    tried = list(range(len(shares)))
+    tried = list(range(len(fractions)))
     if len(tried) > PAIRED:  # features of a product change the size of the residual
         squares = candidates.strengths(centred(residual[:, None] ** 2))[:, 0]
         tried = np.sort(np.argsort(-squares, kind="stable")[:PAIRED]).tolist()
     pairs = [(i, j) for i, j in combinations(tried, 2) if i not in taken or j not in taken]
     if pairs:
-        shares = _pair_shares(candidates.cells, pairs, targets)
-        null, best = null_of(shares, 1), int(np.argmax(shares[:, 0]))
-        if shares[best, 0] > null:
+        fractions = _pair_fractions(candidates.cells, pairs, targets)
+        null, best = null_of(fractions, 1), int(np.argmax(fractions[:, 0]))
+        if fractions[best, 0] > null:
             yield [int(j) for j in pairs[best] if j not in taken], null
 
 
-def _pair_shares(cells: NDArray, pairs: Sequence[tuple[int, int]], Y: NDArray) -> NDArray:
-    """Return the shares that the leave-one-out means of the cells of each pair explain, shape (pairs, t)."""
+def _pair_fractions(cells: NDArray, pairs: Sequence[tuple[int, int]], Y: NDArray) -> NDArray:
+    """Return the fractions that the leave-one-out means of the cells of each pair explain, shape (pairs, t)."""
     n, size = len(cells), CELLS**2
     first, second = np.array(pairs).T
     codes = cells[:, first] * CELLS + cells[:, second] + size * np.arange(len(pairs))

@@ -13,7 +13,7 @@ DIRECTIONS, ROWS = 10, 300
 MODULE_WORDS = 500
 
 
-def linear_shares(Z: NDArray, Y: NDArray) -> NDArray:
+def linear_fractions(Z: NDArray, Y: NDArray) -> NDArray:
     """Return the fraction of the variance of each column of `Y` (n, t) that linear functions of `Z` (n, h) explain.
 
     The regression leaves out the row it predicts: errors are divided by one minus the leverage.
@@ -28,9 +28,9 @@ def linear_shares(Z: NDArray, Y: NDArray) -> NDArray:
     return np.clip(1 - np.sum(errors**2, axis=0) / total, 0, 1)
 
 
-def module_shares(modules: NDArray, Y: NDArray) -> NDArray:
+def module_fractions(modules: NDArray, Y: NDArray) -> NDArray:
     """Return the fractions of the columns of `Y` (n, t) that every module of (M, n, h) explains, shape (M, t)."""
-    return np.vstack([linear_shares(Z, Y) for Z in modules])
+    return np.vstack([linear_fractions(Z, Y) for Z in modules])
 
 
 def main_directions(modules: NDArray) -> NDArray:
@@ -53,12 +53,12 @@ def separated_pairs(modules: NDArray, count: int, rng: np.random.RandomState) ->
     for Z in modules:
         d2 = squared_distances(Z[rows].astype(np.float64), Z[rows].astype(np.float64))[first, second]
         distances.append(np.sqrt(d2 / max(float(d2.mean()), np.finfo(float).tiny)))
-    found = []
-    for m, own in enumerate(distances):
-        others = np.mean([d for i, d in enumerate(distances) if i != m], axis=0) if len(distances) > 1 else 0 * own
-        best = np.argsort(others - own, kind="stable")[:count]
-        found.append(np.column_stack([rows[first[best]], rows[second[best]]]))
-    return found
+    pairs = []
+    for m, inside in enumerate(distances):
+        others = np.mean([d for i, d in enumerate(distances) if i != m], axis=0) if len(distances) > 1 else 0 * inside
+        best = np.argsort(others - inside, kind="stable")[:count]
+        pairs.append(np.column_stack([rows[first[best]], rows[second[best]]]))
+    return pairs
 
 
 def module_parts(
@@ -68,22 +68,21 @@ def module_parts(
     values, labels = _columns_of(features)
     directions = main_directions(modules)
     labels = [*labels, *((f"direction {d}", "direction") for d in range(directions.shape[1]))]
-    shares = module_shares(modules, np.hstack([values, directions]))
-    others = (shares.sum(axis=0) - shares) / max(len(modules) - 1, 1)
+    fractions = module_fractions(modules, np.hstack([values, directions]))
+    others = (fractions.sum(axis=0) - fractions) / max(len(modules) - 1, 1)
     pairs = {f"module {m}": rows for m, rows in enumerate(separated_pairs(modules, count, rng))}
     phrases, columns = {}, []
-    for m, advantage in enumerate(shares - others):
+    for m, advantage in enumerate(fractions - others):
         order = np.argsort(-advantage, kind="stable")
         rank = np.empty(len(order), dtype=int)
         rank[order] = np.arange(1, len(order) + 1)
-        own = [j for j in order if labels[j][1] != "direction" and advantage[j] > 0]
-        phrases[f"module {m}"] = [labels[j][0] for j in own]
+        phrases[f"module {m}"] = [labels[j][0] for j in order if labels[j][1] != "direction" and advantage[j] > 0]
         columns.append(
             {
                 "module": [m] * len(labels),
                 "feature": [name for name, _ in labels],
                 "kind": [kind for _, kind in labels],
-                "strength": shares[m].tolist(),
+                "strength": fractions[m].tolist(),
                 "advantage": advantage.tolist(),
                 "rank": rank.tolist(),
             }

@@ -1,4 +1,4 @@
-"""Short names from effects: "income high, visits low", or "card, arrived, waiting"; no two groups share one."""
+"""Short names from effects: "income high, visits low", or "card, arrived, waiting"; no two groups have the same."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 # Cohen's small effect: features with a smaller one, by the end of the interval nearer to zero, give no name.
 SMALL = 0.2
-# Phrases of a name, and how many more may be added to tell two groups apart.
+# Phrases of a name, and how many more may be added to distinguish two groups.
 FEATURES, WORDS, MOST = 2, 3, 6
-# Features with a larger correlation tell the same.
+# Features with a larger correlation are redundant.
 SAME = 0.95
 # Regions of images: the thirds of their rows and columns that they cover.
 REGIONS = {
@@ -80,11 +80,11 @@ def axis_names(phrases: dict[str, list[str]], length: int, *, replaces: bool = F
         for pair, size in zip(pairs, sizes, strict=True):
             used = {key: phrases[key][size - length :] if replaces else phrases[key] for key in pair}
             names.append(unique_names(used, length if replaces else size, "no feature explains it"))
-        texts = [frozenset(found.values()) for found in names]  # the direction of an axis is arbitrary
+        texts = [frozenset(pair_names.values()) for pair_names in names]  # the direction of an axis is arbitrary
         longest = [(min if replaces else max)(len(phrases[key]) for key in pair) for pair in pairs]
         longer = [k for k, text in enumerate(texts) if texts.count(text) > 1 and sizes[k] < longest[k]]
         if not longer:
-            return {key: name for found in names for key, name in found.items()}
+            return {key: name for pair_names in names for key, name in pair_names.items()}
         for k in longer:
             sizes[k] += 1
 

@@ -47,14 +47,10 @@ def page_of(explanation: "Explanation", title: str) -> str:
 
 def _summary(explanation: "Explanation") -> str:
     counts = []
-    for table, one, many in (
-        ("clusters", "cluster", "clusters"),
-        ("axes", "axis", "axes"),
-        ("modules", "module", "modules"),
-    ):
-        if table in explanation.tables:
-            count = len(set(explanation.parts(table)))
-            counts.append(f"{count} {one if count == 1 else many}")
+    for plural, singular in (("clusters", "cluster"), ("axes", "axis"), ("modules", "module")):
+        if plural in explanation.tables:
+            count = len(set(explanation.parts(plural)))
+            counts.append(f"{count} {singular if count == 1 else plural}")
     return f"{' and '.join(counts)} of {len(explanation.rows):,} rows, described by the features that set them apart."
 
 
@@ -66,26 +62,26 @@ def _clusters(explanation: "Explanation") -> str:
     )
     parts = ["<h2>Clusters</h2>", f'<p class="note">{note}</p>', _figure(explanation, "clusters")]
     for key in dict.fromkeys(explanation.parts("clusters")):
-        own = explanation.rows_of("clusters", key)
-        size = int(table["size"][own[0]])
-        words = own[table["kind"][own] == "word"]
-        own = words if len(words) else own[_tells(table)[own]]
-        own = own[np.argsort(table["rank"][own], kind="stable")][:SHOWN]
+        entries = explanation.rows_of("clusters", key)
+        size = int(table["size"][entries[0]])
+        words = entries[table["kind"][entries] == "word"]
+        entries = words if len(words) else entries[_is_certain(table)[entries]]
+        entries = entries[np.argsort(table["rank"][entries], kind="stable")][:SHOWN]
         heading = f"<h3>{html.escape(explanation.names[key])} <small>{html.escape(key)}, {size:,} rows</small></h3>"
-        parts += [heading, _effects(table, own), _examples(explanation, key)]
+        parts += [heading, _effects(table, entries), _examples(explanation, key)]
     return "\n".join(parts)
 
 
-def _tells(table: dict[str, NDArray]) -> NDArray:
+def _is_certain(table: dict[str, NDArray]) -> NDArray:
     """Return which differences are certain; of categories, only levels that are more frequent inside."""
     certain = np.sign(table["low"]) == np.sign(table["high"])
     return certain & ((table["kind"] != "category") | (table["effect"] > 0))
 
 
-def _effects(table: dict[str, NDArray], own: NDArray) -> str:
-    largest = max(float(np.abs(table["effect"][own]).max(initial=0)), 1e-9)
+def _effects(table: dict[str, NDArray], entries: NDArray) -> str:
+    largest = max(float(np.abs(table["effect"][entries]).max(initial=0)), 1e-9)
     rows = []
-    for i in own:
+    for i in entries:
         name = f"{table['feature'][i]} {table['value'][i]}".strip()
         interval = f"{_number(table['effect'][i])} ({_number(table['low'][i])} to {_number(table['high'][i])})"
         shown = _percent if table["kind"][i] != "number" else _number
@@ -103,12 +99,13 @@ def _axes(explanation: "Explanation") -> str:
     parts = ["<h2>Axes</h2>", f'<p class="note">{note}</p>']
     parts += [_figure(explanation, "walk")] if explanation.images is not None else []
     for key in dict.fromkeys(explanation.parts("axes")):
-        own = explanation.rows_of("axes", key)
-        own = own[
-            (table["repeats"][own] == "") & ((table["strength"] > table["null"]) | np.isfinite(table["joint"]))[own]
+        entries = explanation.rows_of("axes", key)
+        entries = entries[
+            (table["repeats"][entries] == "")
+            & ((table["strength"] > table["null"]) | np.isfinite(table["joint"]))[entries]
         ]
         rows = []
-        for i in own[:SHOWN]:
+        for i in entries[:SHOWN]:
             joint = "" if np.isnan(table["joint"][i]) else _percent(table["joint"][i])
             sign = -1 if table["shape"][i] == "falling" else 1
             cells = [_percent(table["strength"][i]), joint, html.escape(str(table["shape"][i]))]
@@ -127,15 +124,15 @@ def _modules(explanation: "Explanation") -> str:
     )
     parts = ["<h2>Modules</h2>", f'<p class="note">{note}</p>']
     for key in dict.fromkeys(explanation.parts("modules")):
-        own = explanation.rows_of("modules", key)
-        own = own[np.argsort(table["rank"][own], kind="stable")][:SHOWN]
+        entries = explanation.rows_of("modules", key)
+        entries = entries[np.argsort(table["rank"][entries], kind="stable")][:SHOWN]
         rows = [
             _row(
                 str(table["feature"][i]),
                 table["strength"][i],
                 [_percent(table["strength"][i]), _number(table["advantage"][i])],
             )
-            for i in own
+            for i in entries
         ]
         heading = f"<h3>{html.escape(explanation.names[key])} <small>{html.escape(key)}</small></h3>"
         parts += [heading, _table(["feature", "", "strength", "advantage"], rows)]
@@ -179,7 +176,7 @@ def _row(name: str, length: Any, cells: list[str]) -> str:
 
 
 def _number(value: Any) -> str:
-    return f"{value:.3g}"
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _percent(value: Any) -> str:

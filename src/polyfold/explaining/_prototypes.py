@@ -46,12 +46,12 @@ def rows_along(Z: NDArray, k: int) -> NDArray:
     Distances are between relative ranks, so that outliers and the scale of the coordinates do not matter.
     """
     ranks = relative_ranks(Z)
-    steps, found = steps_along(Z[:, k]), []
+    steps, along = steps_along(Z[:, k]), []
     for rows, place in zip(steps, np.linspace(0, 1, len(steps)), strict=True):
         target = np.full(Z.shape[1], 0.5)
         target[k] = place
-        found.append(rows[np.argmin(np.sum((ranks[rows] - target) ** 2, axis=1))])
-    return np.array(found)
+        along.append(rows[np.argmin(np.sum((ranks[rows] - target) ** 2, axis=1))])
+    return np.array(along)
 
 
 def typical_rows(space: Matrix, member: NDArray, count: int) -> list[dict[str, NDArray]]:
@@ -66,16 +66,16 @@ def typical_rows(space: Matrix, member: NDArray, count: int) -> list[dict[str, N
     centres = sums / sizes
     everything = np.asarray(space.sum(axis=0), dtype=np.float64).ravel()
     rest = (everything - sums) / np.maximum(member.shape[1] - sizes, 1)
-    own, outside = _distances(space, centres), _distances(space, rest)
-    found = []
+    inside, outside = _distances(space, centres), _distances(space, rest)
+    prototypes = []
     for c, mask in enumerate(member):
         rows = np.flatnonzero(mask)
         others = [i for i in range(len(member)) if not (member[i] & mask).any()]
-        nearest = own[rows][:, others].min(axis=1) if others else outside[rows, c]
-        typical = rows[np.argsort(own[rows, c], kind="stable")[:count]]
-        border = rows[np.argsort(nearest - own[rows, c], kind="stable")[:count]]
-        found.append({"typical": typical, "borderline": border})
-    return found
+        nearest = inside[rows][:, others].min(axis=1) if others else outside[rows, c]
+        typical = rows[np.argsort(inside[rows, c], kind="stable")[:count]]
+        border = rows[np.argsort(nearest - inside[rows, c], kind="stable")[:count]]
+        prototypes.append({"typical": typical, "borderline": border})
+    return prototypes
 
 
 def _distances(space: Matrix, centres: NDArray) -> NDArray:

@@ -34,7 +34,7 @@ BLOCK = 64
 class Strengths:
     """Fractions of variance of t targets that each of D features explains alone."""
 
-    share: NDArray  # (D, t)
+    fraction: NDArray  # (D, t)
     sign: NDArray  # (D, t), of the trend
     monotone: NDArray  # (D, t), net change of the fitted curve over its total variation
 
@@ -53,12 +53,12 @@ def with_permutations(Y: NDArray, rng: np.random.RandomState) -> NDArray:
     return np.hstack([Y, *(Y[rng.permutation(len(Y)), k % t][:, None] for k in range(max(PERMUTATIONS, t)))])
 
 
-def null_of(share: NDArray, n_targets: int) -> float:
+def null_of(fraction: NDArray, n_targets: int) -> float:
     """Return the largest fraction of any feature for the permuted targets.
 
     With 19 permutations, all features that are independent of a target stay below it in 95 % of the cases.
     """
-    return float(share[:, n_targets:].max(initial=0.0))
+    return float(fraction[:, n_targets:].max(initial=0.0))
 
 
 def number_strengths(X: NDArray, ranks: NDArray, Y: NDArray) -> Strengths:
@@ -70,7 +70,7 @@ def number_strengths(X: NDArray, ranks: NDArray, Y: NDArray) -> Strengths:
 
 def joined(parts: list[Strengths], n_targets: int) -> Strengths:
     """Return the strengths of several sets of features as one."""
-    fields = ("share", "sign", "monotone")
+    fields = ("fraction", "sign", "monotone")
     none = np.empty((0, n_targets))
     return Strengths(*(np.vstack([none, *(getattr(part, name) for part in parts)]) for name in fields))
 
@@ -90,12 +90,12 @@ def _of_block(X: NDArray, ranks: NDArray, Y: NDArray) -> Strengths:
         curve, factor = _local_lines(count, sums, h, n)
         curves.append(curve)
         errors.append(np.sum(factor**2 * (squares - 2 * curve * sums + count * curve**2), axis=0))
-    share = 1 - np.min(errors, axis=0) / total
+    fraction = 1 - np.min(errors, axis=0) / total
     varies = np.ptp(X, axis=0) > 0
-    share = np.where(varies[:, None], np.clip(share, 0, 1), 0)
+    fraction = np.where(varies[:, None], np.clip(fraction, 0, 1), 0)
     # Of the second widest bandwidth: the widest flattens bends, the narrow ones follow the noise.
     net, variation = _changes(curves[-2], count[:, :, 0] > 0)
-    return Strengths(share, np.sign(centred(ranks).T @ Y), np.abs(net) / np.where(variation > 0, variation, 1))
+    return Strengths(fraction, np.sign(centred(ranks).T @ Y), np.abs(net) / np.where(variation > 0, variation, 1))
 
 
 def _local_lines(count: NDArray, sums: NDArray, h: float, n: int) -> tuple[NDArray, NDArray]:
@@ -140,13 +140,13 @@ def _changes(curve: NDArray, occupied: NDArray) -> tuple[NDArray, NDArray]:
 def category_strengths(codes: NDArray, Y: NDArray) -> Strengths:
     """Return the strengths of categories, codes (n, K) of integers >= 0, for centred targets `Y` (n, t)."""
     n, total = len(Y), np.maximum(np.sum(Y**2, axis=0), np.finfo(float).tiny)
-    shares = []
+    fractions = []
     for column in codes.T:
         member = sp.csr_array((np.ones(n), (column, np.arange(n))))
         errors = _group_errors(np.asarray(member @ np.ones((n, 1))), member @ Y, member @ Y**2, n)
-        shares.append(np.clip(1 - errors.sum(axis=0) / total, 0, 1))
-    share = np.vstack([np.empty((0, Y.shape[1])), *shares])
-    return Strengths(share, np.zeros_like(share), np.zeros_like(share))
+        fractions.append(np.clip(1 - errors.sum(axis=0) / total, 0, 1))
+    fraction = np.vstack([np.empty((0, Y.shape[1])), *fractions])
+    return Strengths(fraction, np.zeros_like(fraction), np.zeros_like(fraction))
 
 
 def word_strengths(words: sp.csr_array, Y: NDArray) -> Strengths:
@@ -157,8 +157,8 @@ def word_strengths(words: sp.csr_array, Y: NDArray) -> Strengths:
     errors = _group_errors(count, sums, squares, n)
     errors += _group_errors(n - count, Y.sum(axis=0) - sums, np.sum(Y**2, axis=0) - squares, n)
     varies = (count > 0) & (count < n)
-    share = np.where(varies, np.clip(1 - errors / total, 0, 1), 0)
-    return Strengths(share, np.sign(sums), np.ones_like(share))
+    fraction = np.where(varies, np.clip(1 - errors / total, 0, 1), 0)
+    return Strengths(fraction, np.sign(sums), np.ones_like(fraction))
 
 
 def _group_errors(count: NDArray, sums: NDArray, squares: NDArray, n: int) -> NDArray:

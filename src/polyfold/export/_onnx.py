@@ -13,10 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from polyfold import baselines
 from polyfold.ensembles import Compressed, ModularClassifier
 from polyfold.estimators import KernelEmbedding, ModularAutoencoder, ModularKernelPCA
-from polyfold.export._classifiers import add_votes
 from polyfold.export._graph import Graph
+from polyfold.export._predictions import add_student, add_votes
 from polyfold.export._spectra import add_coordinates
-from polyfold.export._students import add_student
 
 if TYPE_CHECKING:
     import onnx

@@ -74,8 +74,8 @@ def _linear(graph: Graph, x: str, kernel: kernels.Linear, landmarks: NDArray) ->
 def _gaussian(graph: Graph, x: str, kernel: kernels.Gaussian, landmarks: NDArray) -> str:
     x, landmarks = _near_zero(graph, x, landmarks)
     products = graph.add("MatMul", x, 2 * kernel.gamma_ * landmarks.T)
-    own = graph.add("Mul", graph.total(graph.add("Mul", x, x)), np.float64(kernel.gamma_))
-    squared = graph.add("Sub", graph.add("Sub", products, own), kernel.gamma_ * np.square(landmarks).sum(axis=1))
+    norms = graph.add("Mul", graph.total(graph.add("Mul", x, x)), np.float64(kernel.gamma_))
+    squared = graph.add("Sub", graph.add("Sub", products, norms), kernel.gamma_ * np.square(landmarks).sum(axis=1))
     return graph.add("Exp", graph.add("Min", squared, np.float64(0)))
 
 

@@ -19,9 +19,8 @@ from polyfold.kernels._operator import (
     minimiser,
     neighborhoods,
     require_points,
-    sparse_rows,
 )
-from polyfold.neighbors import Neighborhoods
+from polyfold.neighbors import Neighborhoods, neighbor_graph
 
 
 class LocallyLinear(GraphKernel):
@@ -75,7 +74,7 @@ class LocallyLinear(GraphKernel):
         X = require_points(self, X)
         reg = check_real("reg", self.reg, minimum=0)
         X, near, row_points = neighborhoods(self, X)
-        W = sparse_rows(barycentric_weights(X, X, near.indices, reg), near.indices, near.n_samples)
+        W = neighbor_graph(barycentric_weights(X, X, near.indices, reg), near.indices, near.n_samples)
         R = sp.csr_array(sp.eye_array(near.n_samples, format="csr") - W)
         components = component_labels(near.graph(), what="LocallyLinear")
         extend = Barycentric(X, near, reg, components)

@@ -31,7 +31,7 @@ from polyfold._linalg import as_dense, distinct_rows
 from polyfold._typing import Matrix, SparseMatrix
 from polyfold._validation import outside
 from polyfold.exceptions import GraphWarning
-from polyfold.neighbors import Neighborhoods, Search, fewest_neighbors, find_neighbors, is_graph
+from polyfold.neighbors import Neighborhoods, Search, fewest_neighbors, find_neighbors, is_graph, neighbor_graph
 
 if TYPE_CHECKING:
     from polyfold.kernels._base import GraphKernel
@@ -99,8 +99,6 @@ class Operator:
     cost : sparse matrix, optional
     flip : float
         What the method minimises, and the number with which ``matrix`` is flip · I − cost.
-    steps : int
-        The operator is this power of ``matrix``: a walk of several steps.
     power : int
         Eigenvalues of the kernel are those of the operator to this power.
     has_units : bool
@@ -120,7 +118,6 @@ class Operator:
     components: NDArray = field(default_factory=lambda: _NO_VALUES)
     cost: SparseMatrix | None = None
     flip: float = 0.0
-    steps: int = 1
     power: int = 1
     has_units: bool = False
     is_walk: bool = False
@@ -148,9 +145,7 @@ class Operator:
         """Return K V for V of shape (N,) or (N, k)."""
         if self.factor is not None:
             return self.factor @ (self.factor.T @ V)
-        for _ in range(self.steps):
-            V = self.matrix @ V
-        return V
+        return self.matrix @ V
 
     def dense(self) -> NDArray:
         """Return K as an array, exactly symmetric."""
@@ -158,7 +153,6 @@ class Operator:
             K = self.factor @ self.factor.T
         else:
             K = as_dense(self.matrix).astype(np.float64, copy=False)
-        K = np.linalg.matrix_power(K, self.steps) if self.steps > 1 else K
         return (K + K.T) / 2
 
     def energy(self, Q: NDArray) -> float | None:
@@ -217,15 +211,9 @@ def minimiser(
 
 def interpolation(indices: NDArray, values: NDArray, matches: NDArray, components: NDArray) -> Extension:
     """Extension by weighted means: `values` (n, k) on the training points `indices`."""
-    rows, nothing = sparse_rows(values, indices, len(components)), np.zeros(len(indices))
+    rows, nothing = neighbor_graph(values, indices, len(components)), np.zeros(len(indices))
     first = components[indices[:, 0]]
     return Extension(lambda F: rows @ F, first, matches, nothing, nothing, nothing + 1, nothing)
-
-
-def sparse_rows(values: NDArray, indices: NDArray, n_columns: int) -> SparseMatrix:
-    """Sparse matrix with `values` (n, k) in the columns `indices` of every row; zeros are kept."""
-    n, k = indices.shape
-    return sp.csr_array((values.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n_columns))
 
 
 def neighborhoods(

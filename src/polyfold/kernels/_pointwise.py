@@ -5,13 +5,11 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.metrics.pairwise import manhattan_distances
-from sklearn.utils.extmath import row_norms
 
-from polyfold._linalg import as_dense, inner_products, shifted_products
+from polyfold._linalg import as_dense, inner_products, shifted_products, unit_rows
 from polyfold._typing import Matrix
 from polyfold._validation import check_count, check_real, outside
 from polyfold.exceptions import DegenerateDataWarning
@@ -164,16 +162,8 @@ class Cosine(Kernel):
 
     def __call__(self, X: Matrix, Y: Matrix) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
-        return inner_products(_unit_rows(as_float(X)), _unit_rows(as_float(Y)))
-
-
-def _unit_rows(X: Matrix) -> Matrix:
-    """Divide rows by their norms, whatever their size; zero rows stay zero."""
-    for size in (lambda rows: as_dense(abs(rows).max(axis=1)).ravel(), row_norms):  # first by the largest: no underflow
-        sizes = size(X)
-        inverse = 1 / np.where(sizes > 0, sizes, 1)
-        X = sp.diags_array(inverse.astype(X.dtype)) @ X if sp.issparse(X) else X * inverse[:, None]
-    return X
+        X, Y = (unit_rows(rows).astype(as_float(rows).dtype, copy=False) for rows in (X, Y))
+        return inner_products(X, Y)
 
 
 class CallableKernel(Kernel):

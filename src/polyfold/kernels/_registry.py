@@ -13,11 +13,9 @@ from polyfold.kernels._walks import DiffusionMaps, LaplacianEigenmaps
 
 KERNELS: dict[str, type[Kernel] | type[GraphKernel]] = {
     "rbf": Gaussian,
-    "gaussian": Gaussian,
     "laplacian": Laplacian,
     "linear": Linear,
     "poly": Polynomial,
-    "polynomial": Polynomial,
     "cosine": Cosine,
     "shared_centers": SharedCenters,
     "bootstrap_eigenmaps": BootstrapEigenmaps,

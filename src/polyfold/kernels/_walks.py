@@ -28,11 +28,10 @@ from polyfold.kernels._operator import (
     largest_eigenvalue,
     match_training,
     neighborhoods,
-    sparse_rows,
 )
-from polyfold.neighbors import Neighborhoods
+from polyfold.neighbors import Neighborhoods, neighbor_graph
 
-WEIGHTS = ("self_tuning", "heat", "binary")
+WEIGHTS = ("self_tuning", "binary")
 _LOW_DIMENSION = 5
 # New points look among this many times their neighbours for training points that would have chosen them.
 _REVERSE = 3
@@ -48,9 +47,9 @@ class LaplacianEigenmaps(GraphKernel):
     ----------
     n_neighbors : int, default=None
         None means 10, or all others if there are fewer. Edges of either direction count.
-    weights : {"self_tuning", "heat", "binary"}, default="self_tuning"
+    weights : {"self_tuning", "binary"}, default="self_tuning"
         "self_tuning" is exp(−d²/σ_iσ_j), where σ is the distance to the neighbour numbered `scale_neighbor`
-        [ZelnikManor2004]. "heat" uses the median of all σ. "binary" gives all edges the weight 1.
+        [ZelnikManor2004]. "binary" gives all edges the weight 1.
     scale_neighbor : int, default=7
     step_time : {"auto", "length", "unit"}, default="auto"
         The measure w: "length" means degree times σ², so that the walk has the same pace in dense and in sparse parts
@@ -86,7 +85,7 @@ class LaplacianEigenmaps(GraphKernel):
         self,
         n_neighbors: int | None = None,
         *,
-        weights: Literal["self_tuning", "heat", "binary"] = "self_tuning",
+        weights: Literal["self_tuning", "binary"] = "self_tuning",
         scale_neighbor: int = 7,
         step_time: Literal["auto", "length", "unit"] = "auto",
         neighbors: Neighbors = "auto",
@@ -123,10 +122,7 @@ class LaplacianEigenmaps(GraphKernel):
         if self.weights == "binary":
             # A binary edge reaches as far as the neighbourhood does.
             return Affinity(positive_scales(near.distances[:, -1]), binary=True, tuned_to=near.n_neighbors)
-        scales = positive_scales(near.distances[:, column - 1])
-        if self.weights == "heat":
-            return Affinity(np.full(len(scales), np.median(scales)))
-        return Affinity(scales, tuned_to=column)
+        return Affinity(positive_scales(near.distances[:, column - 1]), tuned_to=column)
 
 
 class DiffusionMaps(GraphKernel):
@@ -144,9 +140,6 @@ class DiffusionMaps(GraphKernel):
     epsilon : float, default=None
         Squared step length; None means half the median squared distance to the middle neighbour, so that the cut to
         neighbours takes off next to nothing.
-    n_steps : int, default=1
-        Steps t of the walk: coordinates are λᵗ ψ, their kernel has eigenvalues λ²ᵗ. Non-redundant embeddings maximise
-        over the walk of t steps.
     neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`.
     n_jobs : int or None, default=None
@@ -173,27 +166,24 @@ class DiffusionMaps(GraphKernel):
         *,
         alpha: float = 1.0,
         epsilon: float | None = None,
-        n_steps: int = 1,
         neighbors: Neighbors = "auto",
         n_jobs: int | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.alpha = alpha
         self.epsilon = epsilon
-        self.n_steps = n_steps
         self.neighbors = neighbors
         self.n_jobs = n_jobs
 
     def operator_on(self, X: Matrix) -> Operator:
         """Build the α-normalised walk on the neighbour graph of `X`."""
         alpha = check_real("alpha", self.alpha, minimum=0)
-        steps = check_count("n_steps", self.n_steps)
         _, near, row_points = neighborhoods(self, X, default=30)
         gaussian = Affinity(np.full(near.n_samples, np.sqrt(self._epsilon(near.distances))))
         A = edge_weights(near, gaussian)
         density = np.asarray(A.sum(axis=1)).ravel() ** alpha
         normal = sp.diags_array(1 / density)
-        walk = _Walk.of(near, replace(gaussian, density=density), sp.csr_array(normal @ A @ normal), steps=steps)
+        walk = _Walk.of(near, replace(gaussian, density=density), sp.csr_array(normal @ A @ normal))
         return walk.operator("DiffusionMaps", flip=1.0, row_points=row_points, power=2)
 
     def _epsilon(self, distances: NDArray) -> float:
@@ -240,22 +230,19 @@ class _Walk:
     near: Neighborhoods
     affinity: Affinity
     cost: SparseMatrix
-    transition: SparseMatrix  # D⁻¹A
     degrees: NDArray
     times: NDArray
     unit: float  # squared scale whose step takes time 1; 0 where every step does
-    steps: int
 
     @classmethod
-    def of(cls, near: Neighborhoods, affinity: Affinity, A: Matrix, *, even: bool = False, steps: int = 1) -> "_Walk":
+    def of(cls, near: Neighborhoods, affinity: Affinity, A: Matrix, *, even: bool = False) -> "_Walk":
         """Walk on the weights A; `even` lets steps take time in proportion to their squared scale."""
         degrees = np.asarray(A.sum(axis=1)).ravel()
         unit = float(np.average(affinity.scales**2, weights=degrees)) if even else 0.0
         times = affinity.scales**2 / unit if even else np.ones(len(degrees))
         root = sp.diags_array(1 / np.sqrt(degrees * times))
         cost = sp.csr_array(root @ (sp.diags_array(degrees) - A) @ root)
-        transition = sp.csr_array(sp.diags_array(1 / degrees) @ A)
-        return cls(near, affinity, cost, transition, degrees, times, unit, steps)
+        return cls(near, affinity, cost, degrees, times, unit)
 
     @property
     def keeps_measure(self) -> bool:
@@ -264,7 +251,7 @@ class _Walk:
 
     def operator(self, what: str, *, flip: float, row_points: NDArray | None, power: int = 1) -> Operator:
         """Operator flip · I − cost of the walk, in the measure w = d s."""
-        components = component_labels(self.transition, what=what)
+        components = component_labels(self.cost, what=what)
         weights = self.degrees * self.times
         identity = sp.eye_array(len(weights), format="csr")
         return Operator(
@@ -275,7 +262,6 @@ class _Walk:
             components=components,
             cost=self.cost,
             flip=flip,
-            steps=self.steps,
             power=power,
             is_walk=True,
             near=self.near,
@@ -298,23 +284,18 @@ class WalkExtension:
         scales = walk.affinity.new_scales(distances)
         values = walk.affinity(distances, indices, scales) * self._is_edge(distances, indices)
         degrees = values.sum(axis=1)
-        rows = sparse_rows(values / degrees[:, None], indices, near.n_samples)
+        rows = neighbor_graph(values / degrees[:, None], indices, near.n_samples)
         times = scales**2 / walk.unit if walk.unit else np.ones(len(scales))
         return Extension(
-            lambda F: rows @ self._later_steps(F),
+            lambda F: rows @ F,
             self.components[indices[:, 0]],
             match_training(distances, indices),
             times,
             times if walk.keeps_measure else 1 / degrees,  # time × measure over weight
             1 - times * self.flip,
             times,
-            floor=_LOWEST_SHARE if walk.steps == 1 else -np.inf,
+            floor=_LOWEST_SHARE,
         )
-
-    def _later_steps(self, F: NDArray) -> NDArray:
-        for _ in range(self.walk.steps - 1):
-            F = self.walk.transition @ F
-        return F
 
     def _is_edge(self, distances: NDArray, indices: NDArray) -> NDArray:
         near = self.walk.near
@@ -325,7 +306,7 @@ class WalkExtension:
 def edge_weights(near: Neighborhoods, affinity: Affinity) -> SparseMatrix:
     """Symmetric weights A of the union graph: an edge that either end has, with the larger of both weights."""
     values = affinity(near.distances, near.indices, affinity.scales)
-    directed = sparse_rows(values, near.indices, near.n_samples)
+    directed = neighbor_graph(values, near.indices, near.n_samples)
     return sp.csr_array(directed.maximum(directed.T))
 
 

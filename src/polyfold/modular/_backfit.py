@@ -43,9 +43,8 @@ def solve_backfit(
     *,
     max_iter: int = 500,
     tol: float = 1e-7,
-    atol: float = 0.0,
 ) -> ModularSolution:
-    """Sweep until an epoch lowers the loss by no more than `tol` of it, or by less than `atol`."""
+    """Sweep until an epoch lowers the loss by no more than `tol` of it."""
     M, H = n_modules, n_components
     k = min(values.size, M * H)
     d, energy = values[:k], float(np.sum(values**2))
@@ -58,7 +57,7 @@ def solve_backfit(
             total = backfit_module(A, B, i, total, d, diversity)
         single, composite = autoencoder_terms(A, B, d, energy)
         curve.append((1 - diversity) * single + diversity * composite)
-        converged = len(curve) > 1 and curve[-2] - curve[-1] <= max(tol * curve[-1], atol)
+        converged = len(curve) > 1 and curve[-2] - curve[-1] <= tol * curve[-1]
         if converged:
             break
     A, B = full_width(A, B, H)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._threads import library_threads
+from polyfold._threads import single_threaded_libraries
 from polyfold.modular._frames import frame_may_exist, projection_frame, unit_frames
 from polyfold.modular._problem import MIN_DIVERSITY, Allocation, ModularSolution, bound_of, waterfill
 
@@ -54,7 +54,7 @@ def solve_closed(
         return ModularSolution(_same_everywhere(d, M, H))
     unit, d = d[0], _rounded(d / d[0])
     allocation, is_cut = _feasible_waterfill(d, M, H, lam)
-    with library_threads(1):  # the matrices are small: waking a second thread costs more than it does
+    with single_threaded_libraries():  # the matrices are small: waking a second thread costs more than it does
         groups = _saturated_alone(allocation, M, H)
         F = _grouped_if_balanced(groups, d, M, H, lam, rng)
         if F is None and not is_cut:

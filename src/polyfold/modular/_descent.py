@@ -46,23 +46,22 @@ def solve_gradient(
     *,
     max_iter: int = 500,
     tol: float = 1e-7,
-    atol: float = 0.0,
     learning_rates: tuple[float, ...] = RELATIVE_RATES,
 ) -> ModularSolution:
-    """Descend with the best of the learning rates until an epoch gains less than `tol` of the loss, or `atol`."""
+    """Descend with the best of the learning rates until an epoch gains less than `tol` of the loss."""
     d = values
     start = random_modules(d.size, n_modules, n_components, rng)
     rate = learning_rates[0]
     if len(learning_rates) > 1:
         pilots = {r: _losses(start, d, diversity, r, PILOT_EPOCHS, tol=RISE)[1][-1] for r in learning_rates}
         rate = min(pilots, key=lambda r: pilots[r])
-    (A, B), curve, converged = _losses(start, d, diversity, rate, max_iter, tol=tol, atol=atol)
+    (A, B), curve, converged = _losses(start, d, diversity, rate, max_iter, tol=tol)
     A, B = _orthonormal_decoders(A, B, n_components)
     return ModularSolution(B, curve, converged, decoders=A)
 
 
 def _losses(
-    start: Modules, d: NDArray, lam: float, rate: float, epochs: int, *, tol: float, atol: float = -np.inf
+    start: Modules, d: NDArray, lam: float, rate: float, epochs: int, *, tol: float
 ) -> tuple[Modules, list[float], bool]:
     """Run up to `epochs`; stop when one gains too little or the loss leaves the finite numbers."""
     energy = float(np.sum(d**2))
@@ -74,7 +73,7 @@ def _losses(
         curve.append(loss if np.isfinite(loss) else np.inf)
         if not np.isfinite(loss):
             break
-        if len(curve) > 1 and curve[-2] - curve[-1] <= max(tol * curve[-1], atol):
+        if len(curve) > 1 and curve[-2] - curve[-1] <= tol * curve[-1]:
             return modules, curve, True
     return modules, curve, False
 

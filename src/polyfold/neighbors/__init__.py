@@ -9,6 +9,7 @@ from polyfold.neighbors._search import (
     find_neighbors,
     is_graph,
     make_search,
+    neighbor_graph,
     without_self,
 )
 
@@ -21,6 +22,7 @@ __all__ = [
     "find_neighbors",
     "is_graph",
     "make_search",
+    "neighbor_graph",
     "sorted_lists",
     "with_own_zeros",
     "without_self",

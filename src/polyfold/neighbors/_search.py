@@ -78,9 +78,14 @@ class Neighborhoods:
 
     def graph(self) -> Any:
         """Return the directed graph of distances as a sparse (n, n) matrix; zeros of duplicates are kept."""
-        n, k = self.indices.shape
-        pointers = np.arange(0, n * k + 1, k)
-        return sp.csr_array((self.distances.ravel(), self.indices.ravel(), pointers), shape=(n, n))
+        return neighbor_graph(self.distances, self.indices, self.n_samples)
+
+
+def neighbor_graph(values: NDArray, indices: NDArray, n_columns: int) -> sp.csr_array:
+    """Return the sparse matrix with `values` (n, k) in the columns `indices`; zeros are stored, -1 means none."""
+    is_column = indices >= 0
+    pointers = np.concatenate([[0], np.cumsum(is_column.sum(axis=1))])
+    return sp.csr_array((values[is_column], indices[is_column], pointers), shape=(len(indices), n_columns))
 
 
 def find_neighbors(X: Any, n_neighbors: int, *, engine: Any = "auto", n_jobs: int | None = None) -> Neighborhoods:

@@ -40,8 +40,6 @@ from polyfold.spectra import EigenSolver, residuals
 _TOL = 1e-6
 # Eigenvalues below this fraction of the first are rounding.
 _ROUNDING = 1e-10
-# A walk of many steps that has this little of a direction left cannot be extended to new points.
-_DECAYED = 1e-4
 # Most coordinates that n_components="auto" selects.
 MAX_AUTO_COMPONENTS = 15
 # Rows on which rotations are compared.
@@ -150,8 +148,6 @@ def next_coordinate(
     start = np.random.RandomState(settings.seed).standard_normal(operator.n_samples)
     G = solver.top(Q, 1, start, _TOL)[1]
     step = replace(_step(operator, G[:, 0], Q, T, predictable, alpha), residual=float(residuals(operator, Q, G)[0]))
-    if operator.steps > 1 and step.eigenvalue <= _DECAYED:
-        return None
     return None if operator.has_units and abs(step.eigenvalue) <= lowest else step
 
 

@@ -1,20 +1,21 @@
 """Plots of fitted models in scikit-learn's display style, and an HTML explorer (extra ``plot``)."""
 
 from polyfold.report._bars import RedundancyDisplay
-from polyfold.report._curves import AllocationDisplay, DiversityDisplay, LossDisplay
+from polyfold.report._curves import AllocationDisplay, DiversityDisplay, LossDisplay, ScreeDisplay
 from polyfold.report._explanations import ExplanationDisplay
 from polyfold.report._explore import Chapter, chapter, explore, write_page
 from polyfold.report._icicle import ClusterTreeDisplay
-from polyfold.report._regions import DecisionRegionDisplay
+from polyfold.report._points import labels_of_levels as labels_of_levels
 from polyfold.report._scatter import RepresentationDisplay, ViewsDisplay
-from polyfold.report._scree import ScreeDisplay
+from polyfold.report._scores import score_representation as score_representation
 from polyfold.report._strips import RetrievalDisplay
+from polyfold.report._views import repeats as repeats
 
+# The other names are for the package itself.
 __all__ = [
     "AllocationDisplay",
     "Chapter",
     "ClusterTreeDisplay",
-    "DecisionRegionDisplay",
     "DiversityDisplay",
     "ExplanationDisplay",
     "LossDisplay",

@@ -1,4 +1,4 @@
-"""What is known of every point besides its place: classes and columns, in the form the page reads."""
+"""Classes and columns of the points, in the form that the page reads."""
 
 import math
 import numbers

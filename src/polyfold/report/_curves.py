@@ -1,4 +1,4 @@
-"""Plots over λ and over the spectrum: allocation, loss with its bound, scores."""
+"""Curves over λ, the spectrum and the number of coordinates: allocation, loss with its bound, scores, scree."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._typing import RandomState, Table
 from polyfold.report._columns import encode
@@ -222,12 +222,12 @@ class DiversityDisplay(Display):
         classes = np.array(coded["values"]) if coded is not None and coded["kind"] == "class" else None
         scorer = Scorer(true_rows(model, rows), _num_samples(rows), classes, check_random_state(random_state))
 
-        def scores(one: BaseEstimator) -> dict[str, float]:
-            views = views_of(one, rows)
+        def scores(method: BaseEstimator) -> dict[str, float]:
+            views = views_of(method, rows)
             return {k: v for k, v in scorer.figures(views, scorer.bars(views)[1]).items() if k != "single modules"}
 
         curve = [scores(m) for m in path]
-        levels = {name: scores(one) for name, one in (baselines or {}).items()}
+        levels = {name: scores(method) for name, method in (baselines or {}).items()}
         by_score = {name: [row[name] for row in curve] for name in curve[0]}
         return cls([m.diversity for m in path], by_score, baselines=levels).plot(theme=theme)
 
@@ -251,6 +251,61 @@ class DiversityDisplay(Display):
                 handles, names = axes[0].get_legend_handles_labels()
                 self.figure_.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
             self.axes_ = axes
+        return self
+
+
+class ScreeDisplay(Display):
+    """Plot the unexplained fraction of the data against the number of coordinates.
+
+    Parameters
+    ----------
+    scores : array-like of shape (k,)
+        Unexplained fraction after 1, 2, … coordinates.
+    permuted : array-like of shape (k,), default=None
+        The same with the last coordinate permuted.
+    chosen : int, default=None
+        Number of coordinates to mark.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        After `plot`.
+
+    Examples
+    --------
+    >>> import polyfold as pf
+    >>> display = pf.report.ScreeDisplay([0.4, 0.02, 0.018], chosen=2).plot()
+    >>> display.ax_.get_xlabel()
+    'number of coordinates'
+    """
+
+    def __init__(self, scores: ArrayLike, *, permuted: ArrayLike | None = None, chosen: int | None = None):
+        self.scores, self.permuted, self.chosen = scores, permuted, chosen
+
+    @classmethod
+    def from_estimator(cls, estimator: BaseEstimator, *, ax: "Axes | None" = None, theme: Theme | None = None) -> Self:
+        """Plot the scores of a fitted :class:`polyfold.NonRedundantEmbedding`."""
+        check_is_fitted(estimator)
+        scores = getattr(estimator, "component_scores_", None)
+        if scores is None:
+            raise ValueError(f"This plot needs a fitted NonRedundantEmbedding, got {estimator!r}.")
+        chosen, permuted = int(estimator.n_components_), estimator.permuted_scores_
+        return cls(scores, permuted=permuted, chosen=chosen).plot(ax, theme=theme)
+
+    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
+        """Draw on `ax`, or on a new figure, in the colours of `theme`."""
+        scores = np.asarray(self.scores, dtype=float)
+        numbers = np.arange(1, len(scores) + 1)
+        with drawing(theme) as plt:
+            ax = self._axes(plt, ax)
+            ax.plot(numbers, scores, "-o", color=COLORS[0], ms=4, label="coordinates")
+            if self.permuted is not None:
+                ax.plot(numbers, np.asarray(self.permuted), "--s", color=COLORS[2], ms=3, label="last one permuted")
+            for i in np.flatnonzero(numbers == self.chosen):
+                ax.plot(numbers[i], scores[i], "D", color=COLORS[1], ms=9, label=f"n_components: {self.chosen}")
+            ax.set(xlabel="number of coordinates", ylabel="unexplained fraction of the data", yscale="log")
+            ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
+            ax.legend(frameon=False)
         return self
 
 

@@ -1,4 +1,4 @@
-"""What all plots share: colours, light and dark, and the manners of scikit-learn's displays."""
+"""What all plots have in common: colours, light and dark, and the interface of scikit-learn's displays."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -85,7 +85,7 @@ def colors_on(ax: "Axes") -> list[str]:
 
 
 def ramp_on(ax: "Axes") -> "Colormap":
-    """Return the colour map of numbers, legible on the paper of `ax`; what is no number has a colour of its own."""
+    """Return the colour map of numbers, legible on the paper of `ax`, with another colour for missing values."""
     levels = import_extra("matplotlib", "plot").colormaps[RAMP](np.linspace(0, 1, 256))[:, :3]
     return import_extra("matplotlib.colors", "plot").ListedColormap(_legible(levels, ax)).with_extremes(bad=UNKNOWN)
 

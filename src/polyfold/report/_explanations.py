@@ -1,4 +1,4 @@
-"""Plots of an explanation: strengths of features, effects of clusters, and walks along axes."""
+"""What is shown of an explanation: plots, and the names of clusters, axes and modules on the page of the explorer."""
 
 import textwrap
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -7,12 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold.report._display import COLORS, Display, Theme, drawing
+from polyfold.report._images import as_images, sheet
+from polyfold.report._views import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Bars of each part, panels in a row, and most panels.
 BARS, ACROSS, PANELS = 6, 3, 24
+# Features by which the page describes an axis.
+SHOWN = 4
 
 
 class Explained(Protocol):
@@ -77,14 +81,14 @@ class ExplanationDisplay(Display):
         numbers = np.unique(table["axis"])
         panels = self._panels(plt, len(numbers), (3.6, 2.4))
         for k, ax in zip(numbers, panels, strict=False):
-            own = np.flatnonzero(table["axis"] == k)
+            shown_rows = np.flatnonzero(table["axis"] == k)
             if shown.images is not None:
-                strength = dict(zip(table["feature"][own], table["strength"][own], strict=True))
+                strength = dict(zip(table["feature"][shown_rows], table["strength"][shown_rows], strict=True))
                 _image(ax, np.array([strength[name] for name in shown.feature_names]), shown.images, "magma", 0)
             else:
-                own = own[(table["repeats"][own] == "")][:BARS]
-                _bars(ax, table["feature"][own], table["strength"][own], table["sign"][own])
-                ax.axvline(float(table["null"][own[0]]), color="gray", linestyle=":", linewidth=1)
+                shown_rows = shown_rows[(table["repeats"][shown_rows] == "")][:BARS]
+                _bars(ax, table["feature"][shown_rows], table["strength"][shown_rows], table["sign"][shown_rows])
+                ax.axvline(float(table["null"][shown_rows[0]]), color="gray", linestyle=":", linewidth=1)
                 ax.set_xlim(0, 1)
                 ax.set_xlabel("fraction of variance explained")
             ax.set_title(_wrapped(f"axis {k}: {shown.name_of(f'axis {k}')}"), loc="left")
@@ -101,15 +105,15 @@ class ExplanationDisplay(Display):
 
     def _cluster_bars(self, ax: "Axes", key: str) -> None:
         table = self.explanation.tables["clusters"]
-        own = self.explanation.rows_of("clusters", key)
-        words = own[table["kind"][own] == "word"]
-        own = words if len(words) else own
-        own = own[np.argsort(table["rank"][own], kind="stable")][:BARS]
-        pairs = zip(table["feature"][own], table["value"][own], strict=True)
-        effect = table["effect"][own]
+        shown_rows = self.explanation.rows_of("clusters", key)
+        words = shown_rows[table["kind"][shown_rows] == "word"]
+        shown_rows = words if len(words) else shown_rows
+        shown_rows = shown_rows[np.argsort(table["rank"][shown_rows], kind="stable")][:BARS]
+        pairs = zip(table["feature"][shown_rows], table["value"][shown_rows], strict=True)
+        effect = table["effect"][shown_rows]
         _bars(ax, [f"{feature} {value}".strip() for feature, value in pairs], effect, np.sign(effect))
-        ends = np.abs(np.vstack([effect - table["low"][own], table["high"][own] - effect]))
-        ax.errorbar(effect, range(len(own)), xerr=ends, fmt="none", ecolor="gray", elinewidth=1)
+        ends = np.abs(np.vstack([effect - table["low"][shown_rows], table["high"][shown_rows] - effect]))
+        ax.errorbar(effect, range(len(shown_rows)), xerr=ends, fmt="none", ecolor="gray", elinewidth=1)
         ax.set_xlabel("standardised difference, 95 % interval")
 
     def _plot_walk(self, plt: Any) -> None:
@@ -139,14 +143,14 @@ class ExplanationDisplay(Display):
     def _walk_lines(self, ax: "Axes", k: int) -> None:
         """Draw the means of the first features of an axis, in their standard deviations, along the axis."""
         shown, table = self.explanation, self.explanation.tables["axes"]
-        own = np.flatnonzero((table["axis"] == k) & (table["kind"] == "number") & (table["repeats"] == ""))[:4]
-        for i, name in enumerate(table["feature"][own]):
+        shown_rows = np.flatnonzero((table["axis"] == k) & (table["kind"] == "number") & (table["repeats"] == ""))[:4]
+        for i, name in enumerate(table["feature"][shown_rows]):
             j = shown.feature_names.index(name)
             means = np.asarray(shown.walk)[k][:, j]
             scale = float(shown.scale[j]) or 1.0
             ax.plot((means - means.mean()) / scale, marker="o", markersize=3, color=COLORS[i], label=name)
         ax.set(xlabel=f"along axis {k}, from low to high", ylabel="mean, in standard deviations", xticks=[])
-        if len(own):
+        if len(shown_rows):
             ax.legend(frameon=False)
 
 
@@ -164,3 +168,57 @@ def _image(ax: "Axes", values: NDArray, shape: tuple[int, int], colors: str, low
 
 def _wrapped(text: str, width: int = 46) -> str:
     return "\n".join(textwrap.wrap(text, width)[:3])
+
+
+def name_clusters(columns: list[dict[str, Any]], levels: list[dict[str, Any]], explanation: Explained) -> None:
+    """Add the names of clusters to the encoded column of the labels and to the encoded levels."""
+    names = explanation.names
+    several = any(key.startswith("level ") for key in names)
+    prefix = ""
+    for number, level in enumerate(levels):
+        if several:
+            level["names"] = [names.get(f"level {number} cluster {label}") for label in level["classes"]]
+        if level["chosen"]:
+            prefix = f"level {number} " if several else ""
+            level["names"] = [names.get(f"{prefix}cluster {label}") for label in level["classes"]]
+    for column in columns:
+        if column.get("role") == "cluster":
+            column["names"] = [names.get(f"{prefix}cluster {label}") for label in column["classes"]]
+
+
+def name_view(view: View, explanation: Explained | None) -> dict[str, Any]:
+    """Return the name of the module that a view shows, and the names of the ends of its axes."""
+    names = {} if explanation is None else explanation.names
+    ends = [[names[f"{part} {end}"] for end in ("low", "high")] for part in view.parts if f"{part} low" in names]
+    about = next((names[part] for part in view.parts if part in names), "")
+    return {"about": about, "axes": ends}
+
+
+def describe_axes(explanation: Explained | None, method: str = "") -> list[dict[str, Any]]:
+    """Return every axis with the names of its ends and the features, or the strip of images, that explain it.
+
+    The names of the axes start with the name of the method, if given.
+    """
+    if explanation is None or "axes" not in explanation.tables:
+        return []
+    table, out = explanation.tables["axes"], []
+    for k in np.unique(table["axis"]).tolist():
+        part = f"axis {k}"
+        axis: dict[str, Any] = {
+            "name": f"{method}, {part}" if method else part,
+            "ends": [explanation.names[f"{part} {end}"] for end in ("low", "high")],
+        }
+        if explanation.images is not None and explanation.strips is not None:
+            axis["strip"] = _strip(explanation.strips[k].reshape(-1, *explanation.images))
+        else:
+            is_shown = (table["axis"] == k) & (table["repeats"] == "") & (table["strength"] > table["null"])
+            axis["features"] = [
+                [str(table["feature"][i]), float(f"{table['strength'][i]:.3g}"), str(table["shape"][i])]
+                for i in np.flatnonzero(is_shown)[:SHOWN]
+            ]
+        out.append(axis)
+    return out
+
+
+def _strip(images: NDArray) -> dict[str, Any]:
+    return sheet(as_images(images, len(images))) | {"count": len(images)}

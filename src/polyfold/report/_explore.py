@@ -22,9 +22,8 @@ from polyfold._files import write_file
 from polyfold._threads import using_threads
 from polyfold._typing import RandomState, Table
 from polyfold._validation import check_count
-from polyfold.report._annotations import describe_axes, name_clusters, name_view
 from polyfold.report._columns import Columns
-from polyfold.report._explanations import Explained
+from polyfold.report._explanations import Explained, describe_axes, name_clusters, name_view
 from polyfold.report._points import Points
 from polyfold.report._scores import Scorer, true_rows
 from polyfold.report._steps import SliderStep, path_of, quantised, slider_grid, steps_of, thinned, with_neighbors
@@ -87,7 +86,7 @@ class Chapter:
     content : dict
         What JSON can hold.
     steps : list
-        The stations of the slider.
+        The steps of the slider.
     explanation : Explanation, default=None
         Names of the views.
     """
@@ -174,11 +173,11 @@ def explore(
     >>> path.stat().st_size < 1_000_000
     True
     """
-    one = chapter(
+    only = chapter(
         model, X, y=y, images=images, columns=columns, texts=texts, explanation=explanation, views=views,
         diversities=diversities, max_points=max_points, random_state=random_state,
     )  # fmt: skip
-    return write_page([one], path, title=title or one.content["name"])
+    return write_page([only], path, title=title or only.content["name"])
 
 
 @using_threads(None)  # one thread in BLAS and OpenMP: their pools slow one another down
@@ -239,21 +238,11 @@ def chapter(
         points.add_clusters(inner, inner_X)
     if images is not None:
         points.add_images(images, model, shown_X)
-    content, pictures = points.describe(), len(json.dumps(points.sheets))
+    content = points.describe()
     if explanation is not None:
         name_clusters(content["columns"], content["levels"], explanation)
-    left = max_bytes - pictures - len(json.dumps(content)) // 3
-    shown = _VIEWS + len(points.views)
-    place, lists = 4 * len(rows) * shown, 8 * len(rows) * shown * _NEIGHBORS // 3
-    stations = thinned(path_of(inner, slider_grid(inner, diversities)), inner, max(1, int((left - lists) // place)))
-    scorer = Scorer(true_rows(inner, inner_X), len(rows), points.classes, rng)
-    steps = steps_of(stations, inner_X, points.views, scorer, rng, most=_VIEWS)
-    start = next(i for i, m in enumerate(stations) if m is inner)
-    everywhere = left - len(steps) * place > len(steps) * lists
-    steps = [
-        with_neighbors(s, min(_NEIGHBORS, len(rows) - 1)) if everywhere or i == start else s
-        for i, s in enumerate(steps)
-    ]
+    budget = max_bytes - len(json.dumps(points.sheets)) - len(json.dumps(content)) // 3
+    steps, start = _slider(inner, inner_X, points, slider_grid(inner, diversities), budget, rng)
     described = describe_axes(explanation)
     for method, other in (compared or {}).items():
         described += describe_axes(other, method)
@@ -272,6 +261,28 @@ def chapter(
     return Chapter(content | points.sheets, steps, explanation)
 
 
+def _slider(
+    model: Model,
+    X: Table,
+    points: Points,
+    diversities: Sequence[float] | None,
+    budget: int,
+    rng: np.random.RandomState,
+) -> tuple[list[SliderStep], int]:
+    """Return the steps of the slider that fit into `budget` bytes, and the number of the step of the model itself."""
+    n, n_views = len(points.rows), _VIEWS + len(points.views)
+    view_bytes, neighbor_bytes = 4 * n * n_views, 8 * n * n_views * _NEIGHBORS // 3
+    most = max(1, (budget - neighbor_bytes) // view_bytes)
+    path = thinned(path_of(model, diversities), model, most)
+    scorer = Scorer(true_rows(model, X), n, points.classes, rng)
+    steps = steps_of(path, X, points.views, scorer, rng, most=_VIEWS)
+    start = next(i for i, other in enumerate(path) if other is model)
+    has_room = budget > len(steps) * (view_bytes + neighbor_bytes)
+    for i in range(len(steps)) if has_room else [start]:
+        steps[i] = with_neighbors(steps[i], min(_NEIGHBORS, n - 1))
+    return steps, start
+
+
 def write_page(chapters: Sequence[Chapter], path: str | Path, *, title: str) -> Path:
     """Write chapters as one HTML file.
 
@@ -287,7 +298,7 @@ def write_page(chapters: Sequence[Chapter], path: str | Path, *, title: str) -> 
     """
     arrays = Arrays()
     contents = [
-        one.content | {"steps": [_packed(step, one.explanation, arrays) for step in one.steps]} for one in chapters
+        part.content | {"steps": [_packed(step, part.explanation, arrays) for step in part.steps]} for part in chapters
     ]
     path = Path(path)
     write_file(path, document(title, contents, arrays).encode())
@@ -295,7 +306,7 @@ def write_page(chapters: Sequence[Chapter], path: str | Path, *, title: str) -> 
 
 
 def _sentence(model: Model, X: Table, points: Points, views: Views) -> str:
-    """Return what was done, in one sentence."""
+    """Describe the model and the data in one sentence."""
     name = "given coordinates" if isinstance(model, np.ndarray) else type(model).__name__
     rows = (
         f"{points.total:,} rows with {np.shape(X)[1]:,} columns" if len(np.shape(X)) == 2 else f"{points.total:,} rows"
@@ -332,5 +343,5 @@ def _packed(step: SliderStep, explanation: Explained | None, arrays: Arrays) -> 
             {"name": view.name, "points": arrays.add(packed), "beyond": beyond} | name_view(view, explanation)
             for view, (packed, beyond) in zip(step.views.views, planes, strict=True)
         ],
-        "neighbors": [[name, arrays.add(found.astype(kind))] for name, found in step.neighbors.items()],
+        "neighbors": [[name, arrays.add(neighbors.astype(kind))] for name, neighbors in step.neighbors.items()],
     }

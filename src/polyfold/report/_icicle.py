@@ -93,11 +93,12 @@ class ClusterTreeDisplay(Display):
             ax = self._axes(plt, ax, (6.4, 1.0 + 0.42 * len(levels)))
             ramp = ramp_on(ax)
             texts = []
-            for depth, (number, (clusters, left, width)) in enumerate(zip(numbers, _rectangles(levels), strict=True)):
+            for depth, (number, (clusters, starts, width)) in enumerate(zip(numbers, _rectangles(levels), strict=True)):
                 colors: Any = COLORS[0]
                 if self.stability is not None:
                     colors = ramp(np.asarray(self.stability[depth], dtype=float)[clusters])
-                bars = ax.bar(left, 0.94, width, depth - 0.47, align="edge", color=colors, edgecolor=ax.get_facecolor())
+                paper = ax.get_facecolor()
+                bars = ax.bar(starts, 0.94, width, depth - 0.47, align="edge", color=colors, edgecolor=paper)
                 shown = names.get(number, range(number))
                 for bar, cluster in zip(bars, clusters, strict=True):
                     bar.set_linewidth(min(0.7, 60 * bar.get_width()))  # a border must not hide a narrow cluster
@@ -140,11 +141,11 @@ def _rectangles(levels: list[NDArray]) -> list[tuple[NDArray, NDArray, NDArray]]
     # Sorted by the coarse level first, so that every cluster is one run of rows.
     rows = rows[:, np.lexsort(rows[::-1])]
     n = rows.shape[1]
-    found = []
+    rectangles = []
     for labels in rows:
         starts = np.flatnonzero(np.diff(labels, prepend=-1))
-        found.append((labels[starts], starts / n, np.diff(starts, append=n) / n))
-    return found
+        rectangles.append((labels[starts], starts / n, np.diff(starts, append=n) / n))
+    return rectangles
 
 
 def _level_stability(model: Any, number: int) -> NDArray:

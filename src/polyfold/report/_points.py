@@ -91,15 +91,15 @@ class Points:
 
     def add_images(self, images: ArrayLike, model: Model, X: Table) -> None:
         """Add thumbnails, and what the model reconstructs of them if it can."""
-        pictures = np.asarray(images)
-        self.sheets["images"] = sheet(as_images(pictures, self.total)[self.rows])
-        pictures = pictures[self.rows]
-        if not hasattr(model, "inverse_transform") or hasattr(X, "toarray") or pictures[0].size != np.shape(X)[1]:
+        images = np.asarray(images)
+        self.sheets["images"] = sheet(as_images(images, self.total)[self.rows])
+        images = images[self.rows]
+        if not hasattr(model, "inverse_transform") or hasattr(X, "toarray") or images[0].size != np.shape(X)[1]:
             return
         rebuilt = np.asarray(model.inverse_transform(model.transform(X)))
         error = np.sqrt(np.mean((rebuilt - np.asarray(X)) ** 2, axis=1))
         self.columns.append(("reconstruction error", error))
-        self.sheets["rebuilt"] = sheet(as_images(rebuilt.reshape(pictures.shape), len(self.rows), like=pictures))
+        self.sheets["rebuilt"] = sheet(as_images(rebuilt.reshape(images.shape), len(self.rows), like=images))
 
     def _set_labels(self, name: Hashable, y: ArrayLike) -> None:
         labels = as_column(y)
@@ -120,18 +120,26 @@ class Points:
 
 def _levels(model: Any, X: Table) -> list[dict[str, Any]]:
     """Return the clusters of the points at every level, coarse to fine."""
-    numbers, tree = list(model.level_scores_), model.cluster_tree_
-    if not numbers:
-        return []
-    fine = np.asarray(model.predict(X, n_clusters=numbers[-1]))
+    numbers = list(model.level_scores_)
     levels = []
-    for number in numbers:
-        # Levels are nested: the finest cluster of a point decides all others. The last entry is for noise, -1.
-        parents = np.full(numbers[-1] + 1, -1)
-        parents[tree.cut(numbers[-1])] = tree.cut(number)
-        level = encode(f"{number} clusters", parents[fine], few=number + 1)
+    for number, labels in zip(numbers, labels_of_levels(model, X, numbers), strict=True):
+        level = encode(f"{number} clusters", labels, few=number + 1)
         levels.append(level | {"role": "cluster", "chosen": number == model.n_clusters_})
     return levels
+
+
+def labels_of_levels(model: Any, X: Table, numbers: Sequence[int]) -> list[NDArray]:
+    """Return the clusters of rows at several levels of a clusterer, given by their numbers of clusters."""
+    if not numbers:
+        return []
+    # Levels are nested: the finest cluster of a row decides all others. The last entry is for noise, -1.
+    tree, most = model.cluster_tree_, max(numbers)
+    fine, out = np.asarray(model.predict(X, n_clusters=most)), []
+    for number in numbers:
+        parents = np.full(most + 1, -1)
+        parents[tree.cut(most)] = tree.cut(number)
+        out.append(parents[fine])
+    return out
 
 
 def _without_label(
@@ -157,5 +165,6 @@ def _explained(X: Any, Z: NDArray) -> NDArray:
     squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X, dtype=np.float64)
     mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
     variance = np.asarray(squares.sum(axis=0), dtype=np.float64).ravel() / n - mean**2
-    held = np.sum(np.asarray(X.T @ basis) ** 2, axis=1) / n
-    return np.where(variance > 1e-12 * (mean**2 + variance), held / np.maximum(variance, np.finfo(float).tiny), 0.0)
+    explained = np.sum(np.asarray(X.T @ basis) ** 2, axis=1) / n
+    is_constant = variance <= 1e-12 * (mean**2 + variance)
+    return np.where(is_constant, 0.0, explained / np.where(is_constant, 1.0, variance))

@@ -2,17 +2,17 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
 from polyfold._linalg import squared_distances
-from polyfold._typing import Matrix, Table
+from polyfold._typing import Matrix, RandomState, Table
 from polyfold.metrics import majority_vote, redundancy, retrieval_precision
 from polyfold.neighbors import choose_engine, make_search
-from polyfold.report._views import Model, Views
+from polyfold.report._views import Model, Views, unwrap, views_of
 
 PRECISION, ACCURACY, SINGLE, CORRELATION = "precision at 10", "vote accuracy", "single modules", "module correlation"
-# Points asked for their neighbours, and compared by distance correlation: figures are good to about one per cent.
+# Points whose neighbours are searched, and points compared by distance correlation: errors are about one per cent.
 _QUERIES, _COMPARED = 1000, 300
 
 
@@ -20,10 +20,10 @@ def nearest(rows: Matrix, queries: NDArray, k: int) -> NDArray:
     """Return the `k` nearest other rows of those in `queries`, shape (len(queries), k), by exact search."""
     n = rows.shape[0]
     engine = choose_engine(*rows.shape, sparse=hasattr(rows, "toarray"), approximate=False)
-    found = make_search(engine, rows).query(_safe_indexing(rows, queries), min(k + 1, n))[1]
-    own = found == queries[:, None]
-    own[~own.any(axis=1), -1] = True  # copies of a point may have pushed it out of its own list
-    return found[~own].reshape(len(queries), -1)
+    neighbors = make_search(engine, rows).query(_safe_indexing(rows, queries), min(k + 1, n))[1]
+    is_self = neighbors == queries[:, None]
+    is_self[~is_self.any(axis=1), -1] = True  # copies of a point may have pushed it out of its own list
+    return neighbors[~is_self].reshape(len(queries), -1)
 
 
 class Scorer:
@@ -49,8 +49,8 @@ class Scorer:
 
     def figures(self, views: Views, bars: dict[str, float]) -> dict[str, float]:
         """Return the scores of these views and their bars, by name; fractions are between 0 and 1."""
-        found = nearest(views.whole, self.queries, self.k)
-        out = {} if self.truth is None else {PRECISION: retrieval_precision(found, self.truth)}
+        neighbors = nearest(views.whole, self.queries, self.k)
+        out = {} if self.truth is None else {PRECISION: retrieval_precision(neighbors, self.truth)}
         if self.labels is not None:
             votes = np.array([self._votes(Z) for Z in ([views.whole] if views.modules is None else views.modules)])
             right = self.labels[self.queries]
@@ -77,12 +77,12 @@ class Scorer:
         return majority_vote(self.labels[nearest(rows, self.queries, min(5, self.k))].T)  # type: ignore[index]
 
     def _same_class(self, rows: NDArray) -> float:
-        found = nearest(rows, self.queries, self.k)
-        return float(np.mean(self.labels[found] == self.labels[self.queries][:, None]))  # type: ignore[index]
+        neighbors = nearest(rows, self.queries, self.k)
+        return float(np.mean(self.labels[neighbors] == self.labels[self.queries][:, None]))  # type: ignore[index]
 
     def _kept(self, rows: NDArray) -> float:
-        found = nearest(rows, self.queries, self.k)
-        return 0.0 if self.truth is None else retrieval_precision(found, self.truth)
+        neighbors = nearest(rows, self.queries, self.k)
+        return 0.0 if self.truth is None else retrieval_precision(neighbors, self.truth)
 
 
 def _mean_correlations(modules: NDArray) -> NDArray:
@@ -118,3 +118,13 @@ def true_rows(model: Model, X: Table) -> Matrix | None:
     rows = X if hasattr(X, "toarray") else np.asarray(X)
     numeric = rows.dtype.kind in "fiub" and rows.ndim == 2 and _num_samples(rows) > 1
     return rows.tocsr() if numeric and hasattr(rows, "toarray") else rows if numeric else None
+
+
+def score_representation(
+    model: Model, X: Table, labels: NDArray | None = None, *, random_state: RandomState = 0
+) -> dict[str, float]:
+    """Return the scores of a fitted representation on rows, by name; `labels` are numbers of classes."""
+    inner, rows = unwrap(model, X)
+    scorer = Scorer(true_rows(inner, rows), _num_samples(rows), labels, check_random_state(random_state))
+    views = views_of(inner, rows, most=1)
+    return scorer.figures(views, {} if views.modules is None else scorer.bars(views)[1])

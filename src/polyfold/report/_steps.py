@@ -1,4 +1,4 @@
-"""The stations of the diversity slider: views of the same points for every λ, mirrored to resemble one another."""
+"""The steps of the diversity slider: views of the same points for every λ, mirrored to resemble one another."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from polyfold.report._scores import Scorer, nearest, true_rows
 from polyfold.report._views import MAP, View, Views, clusterer_views, views_of
 
 GRID = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
-# Points further out than this many times the place of all but one per cent are drawn at the edge.
+# Points further out than this many times the 99th percentile are drawn at the edge.
 _FAR = 3.0
 _LEVELS = 4095  # twelve bits for a coordinate
 
@@ -31,24 +31,24 @@ class SliderStep:
 
 
 def path_of(model: BaseEstimator, diversities: Sequence[float] | None) -> list[BaseEstimator]:
-    """Return the fitted models of a λ path, the given one among them; only that one where there is no path."""
-    own = getattr(model, "diversity", None)
-    if own is None or not hasattr(model, "diversity_path"):
+    """Return the fitted models of a λ path, the given one among them; only that one if there is no path."""
+    diversity = getattr(model, "diversity", None)
+    if diversity is None or not hasattr(model, "diversity_path"):
         return [model]
     if getattr(model, "solver", "closed") in ("sgd", "drop-module"):  # they need the data for every λ
         return [model]
-    grid = sorted({float(lam) for lam in (GRID if diversities is None else diversities)} - {float(own)})
+    grid = sorted({float(lam) for lam in (GRID if diversities is None else diversities)} - {float(diversity)})
     path = [*model.diversity_path(grid), model]
     return sorted(path, key=lambda m: m.diversity)
 
 
 def slider_grid(model: BaseEstimator, diversities: Sequence[float] | None) -> Sequence[float] | None:
-    """Return the stations asked for; unasked, an iterative solver is not run again for each of them."""
+    """Return the given values of λ; by default, an iterative solver is not run again for other values."""
     return () if diversities is None and getattr(model, "solver", "closed") != "closed" else diversities
 
 
 def thinned(path: list[BaseEstimator], model: BaseEstimator, most: int) -> list[BaseEstimator]:
-    """Leave out stations evenly until `most` are left; the given model stays."""
+    """Return at most `most` models of a path, evenly spaced; the given model stays."""
     if len(path) <= max(1, most):
         return path
     others = [m for m in path if m is not model]
@@ -65,7 +65,7 @@ def steps_of(
     *,
     most: int,
 ) -> list[SliderStep]:
-    """Return the stations of a path, each mirrored towards the one before; an extra view named "map" comes first."""
+    """Return the steps of a path, each mirrored towards the one before; an extra view named "map" comes first."""
     steps: list[SliderStep] = []
     for model in path:
         if hasattr(model, "labels_"):
@@ -76,8 +76,8 @@ def steps_of(
         bars = scorer.bars(views)
         figures = _losses(model) | scorer.figures(views, bars[1])
         maps = [view for view in extra if view.name == MAP]
-        own = [_towards(v, steps, i + len(maps)) for i, v in enumerate(views.views)]
-        shown = [*maps, *own, *(view for view in extra if view.name != MAP)]
+        mirrored = [_towards(v, steps, i + len(maps)) for i, v in enumerate(views.views)]
+        shown = [*maps, *mirrored, *(view for view in extra if view.name != MAP)]
         names = apart([view.name for view in shown])
         views = replace(views, views=[replace(v, name=name) for v, name in zip(shown, names, strict=True)])
         steps.append(SliderStep(getattr(model, "diversity", None), views, figures, _allocation(model), bars))

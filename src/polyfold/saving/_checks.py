@@ -14,9 +14,10 @@ from polyfold.bootstrap import (
     GraphSearch,
     Output,
     SparseSearch,
+    SpectralReadout,
     check_codes,
 )
-from polyfold.clustering import ClusterTree, SpectralReadout
+from polyfold.clustering import ClusterTree
 
 # Columns of an output beyond the rank of a model are zeros, which no array of the file bounds.
 MOST_COLUMNS = 10**6

@@ -38,16 +38,20 @@ OTHERS = frozenset(
 CALLED = frozenset(f"sklearn.linear_model._sgd_fast.{name}()" for name in ("Hinge", "SquaredHinge", "ModifiedHuber"))
 # Bound methods, named by class and method.
 METHODS = frozenset({"polyfold.spectra._spectrum.Spectrum.coordinates"})
+# Classes that have moved since older files were written.
+MOVED = {"polyfold.clustering._spectral_readout.SpectralReadout": "polyfold.bootstrap._output.SpectralReadout"}
 
 
 def untrusted(names: Iterable[str]) -> list[str]:
     """Return the names that are not allowed by default; nothing outside polyfold and scikit-learn is imported."""
-    return sorted(name for name in names if name not in OTHERS | METHODS | CALLED and not _is_allowed(name))
+    return sorted(
+        name for name in names if name not in OTHERS | METHODS | CALLED and not _is_allowed(MOVED.get(name, name))
+    )
 
 
 def named(name: str) -> Any:
     """Import what a name stands for."""
-    module, _, attribute = name.rpartition(".")
+    module, _, attribute = MOVED.get(name, name).rpartition(".")
     return getattr(importlib.import_module(module), attribute)
 
 
@@ -59,14 +63,14 @@ def _is_allowed(name: str) -> bool:
         return not set(layers) & set(SKIPPED) and name not in UNCHECKED and _is_class(name, BaseEstimator)
     if name.startswith("scipy.special."):
         return name.count(".") == 2 and isinstance(_found(name), np.ufunc)
-    found = getattr(np, name.rpartition(".")[2], None) if package == "numpy" and not layers else None
-    return isinstance(found, np.ufunc) or (inspect.isclass(found) and issubclass(found, np.generic))
+    value = getattr(np, name.rpartition(".")[2], None) if package == "numpy" and not layers else None
+    return isinstance(value, np.ufunc) or (inspect.isclass(value) and issubclass(value, np.generic))
 
 
 def _is_class(name: str, parent: type) -> bool:
     """Whether a name stands for a class of this kind that is defined in the module of its name."""
-    found = _found(name)
-    return inspect.isclass(found) and issubclass(found, parent) and found.__module__ == name.rpartition(".")[0]
+    value = _found(name)
+    return inspect.isclass(value) and issubclass(value, parent) and value.__module__ == name.rpartition(".")[0]
 
 
 def _found(name: str) -> Any:

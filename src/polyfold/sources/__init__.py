@@ -4,6 +4,7 @@ from polyfold.sources._budget import budget as budget
 from polyfold.sources._budget import memory_budget
 from polyfold.sources._dask import answering as answering
 from polyfold.sources._dask import current_client as current_client
+from polyfold.sources._dask import merge_tree as merge_tree
 from polyfold.sources._methods import by_blocks as by_blocks
 from polyfold.sources._methods import method_rows as method_rows
 from polyfold.sources._methods import write_rows
@@ -13,8 +14,8 @@ from polyfold.sources._opening import in_memory as in_memory
 from polyfold.sources._opening import is_stream as is_stream
 from polyfold.sources._opening import trusted as trusted
 from polyfold.sources._picking import all_or_some as all_or_some
-from polyfold.sources._picking import answer_others as answer_others
 from polyfold.sources._picking import pick_rows as pick_rows
+from polyfold.sources._picking import transform_rest as transform_rest
 from polyfold.sources._source import Source
 from polyfold.sources._source import add_up as add_up
 from polyfold.sources._source import as_block as as_block

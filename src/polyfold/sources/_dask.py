@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dask.delayed import Delayed
     from distributed import Client
 
-# Sums that one task merges.
+# Results that one task merges.
 BRANCHES = 8
 
 
@@ -101,10 +101,7 @@ class DaskSource(Source):
         # A separate task, so that arrays such as landmarks are sent to every worker once.
         shared = delayed((apply, merge, self.dtype), traverse=False)
         parts = [delayed(_reduce_chunk)(shared, start, chunk, rows) for start, _, chunk in self.parts()]
-        while len(parts) > 1:
-            groups = [parts[i : i + BRANCHES] for i in range(0, len(parts), BRANCHES)]
-            parts = [delayed(_merge_parts)(shared, group) for group in groups]
-        result = self._compute_with(parts[0].compute)
+        result = self._compute_with(merge_tree(parts, functools.partial(delayed(_merge_parts), shared)).compute)
         self.is_checked = True
         return result
 
@@ -144,9 +141,7 @@ class DaskSource(Source):
 
     def _compute_with(self, compute: Callable[[], Result]) -> Result:
         """Compute; a lost cluster raises one clear error."""
-        with answering(current_client()), warnings.catch_warnings():
-            # Shared values pass through the scheduler, which does not lose them with a worker.
-            warnings.filterwarnings("ignore", message="Sending large graph")
+        with answering(current_client()):
             return compute()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -222,6 +217,13 @@ def _map_chunk(shared: tuple[Any, Any, Any], chunk: Matrix, start: int | None) -
     return function(source.named(block))
 
 
+def merge_tree(tasks: "list[Delayed]", merge: "Callable[[list[Delayed]], Delayed]") -> "Delayed":
+    """Return one task that merges the results of all tasks, a few neighbouring ones at a time."""
+    while len(tasks) > 1:
+        tasks = [merge(tasks[i : i + BRANCHES]) for i in range(0, len(tasks), BRANCHES)]
+    return tasks[0]
+
+
 def current_client() -> "Client | None":
     """Return the client of the active cluster; None if Dask computes in this process."""
     distributed = sys.modules.get("distributed")  # no cluster without this module
@@ -242,7 +244,10 @@ def answering(client: "Client | None") -> Iterator[None]:
     try:
         if client.status != "running":
             raise ConnectionError(f"its client is {client.status}")
-        yield
+        with warnings.catch_warnings():
+            # Shared values pass through the scheduler, which does not lose them with a worker.
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            yield
     except (CancelledError, ConnectionError) as error:
         if "lost dependencies" in str(error):
             raise ConnectionError(

@@ -21,7 +21,7 @@ _LOOK = 64
 # Bytes of a block from which rows are picked.
 LOOK_BYTES = 8_000_000
 # Rows and bytes of a block of other rows: large enough that the overhead of a block is small.
-ANSWER_ROWS, ANSWER_BYTES = 2**14, 64_000_000
+REST_ROWS, REST_BYTES = 2**14, 64_000_000
 
 
 def pick_rows(source: Source, numbers: NDArray) -> Matrix:
@@ -30,8 +30,8 @@ def pick_rows(source: Source, numbers: NDArray) -> Matrix:
     return stack_rows(source.reduce(partial(_pick, numbers), _joined, rows, what="blocks read"))
 
 
-def answer_others(
-    source: Source, function: Callable[[Matrix], tuple[NDArray, ...]], known: NDArray, answers: tuple[NDArray, ...]
+def transform_rest(
+    source: Source, function: Callable[[Matrix], tuple[NDArray, ...]], known: NDArray, results: tuple[NDArray, ...]
 ) -> tuple[NDArray, ...]:
     """Return the arrays of `function` for all rows, given those of some rows.
 
@@ -42,15 +42,15 @@ def answer_others(
         Takes a block of rows and returns arrays with a row for each. It must be possible to pickle it.
     known : ndarray of shape (m,)
         Ascending numbers of the rows whose results are given.
-    answers : tuple of arrays of m rows
+    results : tuple of arrays of m rows
         The results of these rows.
     """
-    rows = min(ANSWER_ROWS, max(64, ANSWER_BYTES // source.row_bytes))
-    found = source.reduce(partial(_answer, function, known), _joined, rows, what="blocks of other rows")
+    rows = min(REST_ROWS, max(64, REST_BYTES // source.row_bytes))
+    found = source.reduce(partial(_apply_to_others, function, known), _joined, rows, what="blocks of other rows")
     others = np.ones(source.n_rows, dtype=bool)
     others[known] = False
     filled = []
-    for number, given in enumerate(answers):
+    for number, given in enumerate(results):
         out = np.empty((source.n_rows, *given.shape[1:]), dtype=given.dtype)
         out[known] = given
         out[others] = np.concatenate([given[:0], *(part[number] for part in found)])
@@ -63,7 +63,7 @@ def _pick(numbers: NDArray, start: int, block: Matrix) -> list[Matrix]:
     return [block[wanted]] if len(wanted) else []
 
 
-def _answer(
+def _apply_to_others(
     function: Callable[[Matrix], tuple[NDArray, ...]], known: NDArray, start: int, block: Matrix
 ) -> list[tuple[NDArray, ...]]:
     others = np.setdiff1d(np.arange(block.shape[0]), _within(known, start, block), assume_unique=True)

@@ -7,7 +7,7 @@ Ways to solve it, chosen once per operator by `choose_solver`:
 - `DenseSolver`: LAPACK, for small problems or many directions.
 - `InverseSolver`: minimisers of low-dimensional data, whose smallest eigenvalues are so close together that the flip
   λ_max I − cost stalls Lanczos. One sparse LU of cost + εI, constrained by its Schur complement on Q.
-- `MultigridSolver` (`_multigrid.py`): random walks on low-dimensional data with too many points for an LU.
+- `MultigridSolver`: random walks on low-dimensional data with too many points for an LU.
 - `LanczosSolver`: everything else, Lanczos on the deflated operator.
 
 One-sided deflation is cheaper and can return a wrong vector: it is not offered.
@@ -22,14 +22,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg, splu
 from sklearn.exceptions import ConvergenceWarning
 
 from polyfold._linalg import eigh_descending, fix_signs
 from polyfold._typing import SparseMatrix
-from polyfold._validation import outside
+from polyfold._validation import import_extra, outside
 from polyfold.kernels import Operator, intrinsic_dimension
-from polyfold.spectra._multigrid import MultigridSolver
 
 EIGEN_SOLVERS = ("auto", "dense", "inverse", "multigrid", "lanczos")
 _DENSE_ROWS = 300
@@ -42,6 +41,11 @@ _MAX_ROW_FILL, _SMALL_FILL = 500, 1_000_000
 _FILL = 0.8
 # Number of points above which Lanczos is too slow for random walks on low-dimensional data.
 _MULTIGRID_ROWS, _FEW_DIMENSIONS = 20_000, 5
+# Directions of LOBPCG beyond the wanted ones: they make the last wanted direction converge.
+_GUARDS = 3
+_MULTIGRID_ITER = 200
+# The preconditioner is built for cost + shift, which is not singular; relative to the mean diagonal.
+_SHIFT = 1e-8
 
 
 class EigenSolver(Protocol):
@@ -77,7 +81,7 @@ def make_solver(operator: Operator, name: str = "auto") -> EigenSolver:
         return DenseSolver(operator.dense())
     if name == "lanczos":
         return LanczosSolver(operator)
-    if operator.cost is None or operator.steps > 1:
+    if operator.cost is None:
         raise ValueError(f"eigen_solver={name!r} needs a kernel with a sparse cost; use 'lanczos' or 'dense'.")
     if name == "inverse":
         return InverseSolver(operator)
@@ -128,6 +132,73 @@ class InverseSolver:
         return values[order], G[:, order]
 
 
+class MultigridSolver:
+    """LOBPCG [Knyazev2001], preconditioned by pyamg's smoothed aggregation [Vanek1996] (extra ``pyamg``).
+
+    The number of iterations does not grow with n, while Lanczos needs about 1/h of them for points a distance h apart,
+    and a sparse LU needs more than O(n) memory. It is for random walks only: the costs of LLE, LTSA and Hessian LLE are
+    of fourth order, h⁴ relative to the largest, and above about ten thousand points below the rounding error.
+    """
+
+    def __init__(self, operator: Operator):
+        pyamg = import_extra("pyamg", "pyamg")
+        self.flip = operator.flip
+        cost = sp.csr_array(operator.cost)
+        # pyamg takes 32-bit indices only.
+        parts = (cost.data, cost.indices.astype(np.int32), cost.indptr.astype(np.int32))
+        self.cost = sp.csr_matrix(parts, shape=cost.shape)
+        shift = _SHIFT * float(self.cost.diagonal().mean())
+        shifted = self.cost + shift * sp.eye(cost.shape[0], format="csr")
+        levels = pyamg.smoothed_aggregation_solver(shifted, B=np.sqrt(operator.weights)[:, None])
+        self.preconditioner = levels.aspreconditioner(cycle="V")
+        self.tol = float(np.sqrt(np.finfo(np.float64).eps)) * float(self.cost.diagonal().max())
+
+    def top(
+        self, Q: NDArray, k: int, start: NDArray | None = None, tol: float | None = None
+    ) -> tuple[NDArray, NDArray]:
+        """Return the k largest eigenvalues, falling, and their vectors (N, k), of the deflated operator."""
+        width = min(k + _GUARDS, len(Q) - Q.shape[1])
+        # Random vectors: LOBPCG can break down if some columns of the start are solutions already.
+        X = np.random.RandomState(0).standard_normal((len(Q), width))
+        X -= Q @ (Q.T @ X)
+        X /= np.linalg.norm(X, axis=0)
+        high = float(self.cost.diagonal().max())
+        cost = _deflated(Q, self.cost.dot, high)
+        preconditioner = _deflated(Q, self.preconditioner.matmat, 1 / high)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the residuals are checked below
+            costs, G = lobpcg(cost, X, M=preconditioner, largest=False, tol=self.tol, maxiter=_MULTIGRID_ITER)
+        order = np.argsort(costs)
+        costs, G = costs[order], G[:, order]
+        residual = self.cost @ G[:, :k] - G[:, :k] * costs[:k]
+        residual -= Q @ (Q.T @ residual)
+        error = float(np.linalg.norm(residual, axis=0).max())
+        # LOBPCG may end within a small factor of its tolerance.
+        if error > 10 * self.tol:
+            warnings.warn(
+                f"The eigensolver reached a residual of {error:.1e} in at most {_MULTIGRID_ITER} iterations, not "
+                f"{10 * self.tol:.1e}. Try eigen_solver='inverse' for low-dimensional data, 'lanczos' for others.",
+                ConvergenceWarning,
+                stacklevel=outside(),
+            )
+        return self.flip - costs[:k], fix_signs(G[:, :k])
+
+
+def _deflated(Q: NDArray, apply: Callable[[NDArray], NDArray], value: float) -> LinearOperator:
+    """Return P A P + value · QQᵀ with P = I − QQᵀ.
+
+    LOBPCG's own constraints drift: rounding brings back directions of Q, and a small cost favours them.
+    """
+
+    def matmat(V: NDArray) -> NDArray:
+        inside = Q @ (Q.T @ V)
+        image = apply(V - inside)
+        return image - Q @ (Q.T @ image) + value * inside
+
+    make: Any = LinearOperator  # its type stubs have only the constructors of subclasses
+    return make((len(Q), len(Q)), matvec=lambda v: matmat(v.reshape(-1, 1)), matmat=matmat, dtype=np.float64)
+
+
 class LanczosSolver:
     """Lanczos on the two-sided deflated operator."""
 
@@ -143,11 +214,11 @@ class LanczosSolver:
 
 def residuals(operator: Operator, Q: NDArray, G: NDArray) -> NDArray:
     """Norms (k,) of the residuals of the eigenvectors G (N, k) outside Q, relative to cost or eigenvalue."""
-    image = operator.apply(G) if operator.cost is None or operator.steps > 1 else operator.cost @ G
+    image = operator.apply(G) if operator.cost is None else operator.cost @ G
     values = np.einsum("ij,ij->j", G, image)
-    left = image - G * values
-    left -= Q @ (Q.T @ left)
-    return np.linalg.norm(left, axis=0) / np.maximum(np.abs(values), np.finfo(np.float64).tiny)
+    residual = image - G * values
+    residual -= Q @ (Q.T @ residual)
+    return np.linalg.norm(residual, axis=0) / np.maximum(np.abs(values), np.finfo(np.float64).tiny)
 
 
 def orthogonal_to(Q: NDArray, G: NDArray) -> NDArray:
@@ -193,7 +264,7 @@ def _lanczos(
 
 def _is_cheap_to_invert(operator: Operator) -> bool:
     """Whether to solve for the smallest eigenvalues of the cost by a sparse LU, rather than by Lanczos on the flip."""
-    if operator.cost is None or operator.steps > 1:
+    if operator.cost is None:
         return False
     few = max(_SMALL_FILL, _MAX_ROW_FILL * operator.n_samples)
     limit = min(_MAX_FILL, few) if operator.is_walk else _MAX_FILL
@@ -202,7 +273,7 @@ def _is_cheap_to_invert(operator: Operator) -> bool:
 
 def _has_few_dimensions(operator: Operator) -> bool:
     """Whether a walk is so slow that Lanczos stalls, and groups of its points have few neighbours."""
-    if operator.cost is None or operator.steps > 1 or not operator.is_walk or operator.near is None:
+    if not operator.is_walk or operator.near is None:
         return False
     many = operator.n_samples > _MULTIGRID_ROWS
     return many and intrinsic_dimension(operator.near.distances) <= _FEW_DIMENSIONS

@@ -4,7 +4,7 @@ Eigenvectors are those of [Blau2017, problem 4], orthonormal in the operator's m
 matrix. New points get their coordinates from the operator's own extension, and training points their own.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,6 @@ from polyfold._typing import Matrix
 from polyfold.kernels import Operator
 from polyfold.spectra._eigen import residuals, top_directions
 from polyfold.spectra._spectrum import Spectrum
-
-DECAYED = 1e-100  # what many steps of a walk leave of a direction is then rounding
 
 
 @dataclass(frozen=True)
@@ -45,13 +43,9 @@ def spectrum_from_operator(operator: Operator, n_directions: int) -> Spectrum:
     n, trivial = operator.n_samples, operator.trivial
     Q = trivial / np.linalg.norm(trivial, axis=0)
     wanted = min(n_directions, n - Q.shape[1])
-    # A walk of several steps has the eigenvectors of one step, which are easier to find.
-    nu, G = top_directions(replace(operator, steps=1), Q, wanted)
+    nu, G = top_directions(operator, Q, wanted)
     keep = nu > max(nu[0], 0.0) * n * np.finfo(np.float64).eps
-    if operator.steps > 1:
-        keep &= np.abs(nu) ** operator.steps > DECAYED
-    nu, G = nu[keep] ** operator.steps, G[:, keep]
-    left = residuals(replace(operator, steps=1), Q, G)
+    nu, G = nu[keep], G[:, keep]
     # Unit mean weight: functions then have about unit length, as eigenvectors have.
     scale = np.sqrt(operator.weights.mean())
     intercepts = (trivial.T @ operator.apply(G)) / np.sum(trivial**2, axis=0)[:, None]
@@ -62,7 +56,11 @@ def spectrum_from_operator(operator: Operator, n_directions: int) -> Spectrum:
         energy=float(np.sum(eigenvalues**2)) if energy is None else energy,
         n_samples=n,
         features=Eigenfunctions(
-            operator, G * (scale / np.sqrt(operator.weights))[:, None], nu, intercepts * scale, left
+            operator,
+            G * (scale / np.sqrt(operator.weights))[:, None],
+            nu,
+            intercepts * scale,
+            residuals(operator, Q, G),
         ),
         shift=np.zeros(len(nu)),
         readout=np.diag(np.sqrt(eigenvalues)),

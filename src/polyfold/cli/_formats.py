@@ -1,4 +1,7 @@
-"""Write result files: never over an input, never half a file, never in place of a folder of someone else."""
+"""Formats of files: arrays and images that are read, models that are described, and results that are written.
+
+A result is never written over an input, never in place of a folder of someone else, and never in part.
+"""
 
 import os
 import re
@@ -10,12 +13,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
 
+import polyfold
 from polyfold._files import map_new_array, replacing
 from polyfold._validation import import_extra
-from polyfold.cli._inputs import SUFFIXES
-from polyfold.cli._readers import IMAGES, parse_size
+from polyfold.cli._column_kinds import USES, Plan
+from polyfold.saving import describe
+from polyfold.sources import Source
 
+SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
+IMAGES = (".png", ".jpg", ".jpeg")
 PLOTS = (".png", ".svg", ".pdf")
 # What a kind of file needs beyond the library, and the extra that has it.
 NEEDED = {
@@ -24,6 +32,165 @@ NEEDED = {
     **dict.fromkeys(PLOTS, ("matplotlib.figure", "plot")),
 }
 WRITER = {"written by": "polyfold"}
+# Arrays of an .npz file that are a CSR or CSC matrix, as scipy.sparse.save_npz writes it.
+CSR = {"data", "indices", "indptr", "shape"}
+
+
+def load_arrays(path: Path, **options: Any) -> Any:
+    """Return the array of an .npy file, or the arrays of an .npz file by name."""
+    try:
+        loaded = np.load(path, allow_pickle=False, **options)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        # Members of the archive that are not arrays are bytes.
+        return {name: array for name in loaded.files if isinstance(array := loaded[name], np.ndarray)}
+    except Exception as error:  # a damaged file raises many types
+        reason = "it holds Python objects" if "pickle" in str(error) else error
+        raise ValueError(f"{path} cannot be read as a file of numpy.save or numpy.savez: {reason}.") from error
+
+
+def read_npz(path: Path, array: str | None) -> tuple[Any, dict[str, np.ndarray]]:
+    """Return the rows of an .npz file, and its other arrays that have one value per row."""
+    arrays = load_arrays(path)
+    if not isinstance(arrays, dict):
+        raise ValueError(f"{path} cannot be read as a file of numpy.savez: it holds a single array.")
+    if set(arrays) >= CSR and array is None:
+        values: Any = _sparse(path, arrays)
+    else:
+        matrices = [name for name, value in arrays.items() if value.ndim == 2]
+        usual = [name for name in ("X", "data", "arr_0") if name in matrices]
+        name = array or (usual[0] if usual else matrices[0] if len(matrices) == 1 else None)
+        if name not in arrays:
+            raise ValueError(f"{path}: select the array with the rows by --array; it has {', '.join(sorted(arrays))}.")
+        values = arrays.pop(name)
+    return values, {name: value for name, value in arrays.items() if value.shape == values.shape[:1]}
+
+
+def _sparse(path: Path, arrays: dict[str, np.ndarray]) -> sp.csr_matrix:
+    """Return the matrix of scipy.sparse.save_npz; its arrays are taken out of `arrays`."""
+    parts, shape = tuple(arrays.pop(name) for name in ("data", "indices", "indptr")), arrays.pop("shape")
+    form = np.asarray(arrays.pop("format", b"csr")).item()
+    try:
+        make = {b"csr": sp.csr_matrix, b"csc": sp.csc_matrix}[form]
+        matrix = make(parts, shape=tuple(int(length) for length in shape))
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError, OverflowError, KeyError) as error:
+        raise ValueError(f"{path} cannot be read as a CSR or CSC matrix of scipy.sparse.save_npz: {error}.") from error
+    return matrix.tocsr()
+
+
+def read_zarr(path: Path) -> Any:
+    """Return a zarr array, opened for reading."""
+    zarr = import_extra("zarr", "cli")
+    try:
+        return zarr.open_array(str(path), mode="r")
+    except Exception as error:  # the types differ between versions of zarr
+        raise ValueError(f"{path} cannot be read as a zarr array: {error}") from error
+
+
+class ImageSource(Source):
+    """Images of a folder as rows of pixels."""
+
+    stored = np.dtype(np.uint8)
+
+    def __init__(self, files: list[Path], size: tuple[int, int] | None, color: bool):
+        self._files, self._size, self._color = files, size, color
+        self.image_shape = read_image(files[0], size, color).shape
+        self.n_features, self.dtype = int(np.prod(self.image_shape)), np.dtype(np.float64)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of images."""
+        return len(self._files)
+
+    def read(self, rows: int) -> Iterator[np.ndarray]:
+        """Yield the pixels of several images."""
+        for start in range(0, self.n_rows, rows):
+            yield np.array([self._pixels(file) for file in self._files[start : start + rows]], dtype=self.dtype)
+
+    def _pixels(self, file: Path) -> np.ndarray:
+        image = read_image(file, self._size, self._color)
+        if image.shape != self.image_shape:
+            raise ValueError(
+                f"{file} has the size {_size_text(image.shape)}, {self._files[0].name} has "
+                f"{_size_text(self.image_shape)}; pass --size, for example --size 32x32."
+            )
+        return image.ravel()
+
+
+def read_image(file: Path, size: tuple[int, int] | None, color: bool) -> np.ndarray:
+    """Return an image as bytes, (height, width) or (height, width, 3)."""
+    pillow = import_extra("PIL.Image", "cli")
+    try:
+        with pillow.open(file) as image:
+            image = image.convert("RGB" if color else "L")
+            return np.asarray(image if size is None else image.resize(size))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ValueError(f"{file} cannot be read as an image: {error}") from error
+
+
+def parse_size(size: str) -> tuple[int, int]:
+    """Return width and height of text such as 32x32."""
+    width, _, height = size.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+        raise ValueError(f"--size must be width and height such as 32x32, got {size!r}.")
+    return int(width), int(height)
+
+
+def image_shape(stored: tuple[int, ...] | None, size: str | None, n_columns: int) -> tuple[int, ...] | None:
+    """Return height and width, and channels, if rows are images: as they are stored, or by --size."""
+    shape = stored or (parse_size(size)[::-1] if size else None)
+    if shape is not None and np.prod(shape) != n_columns:
+        raise ValueError(f"--size must fit the {n_columns} values of a row, got {size}.")
+    return shape
+
+
+def _size_text(shape: tuple[int, ...]) -> str:
+    return f"{shape[1]}x{shape[0]}"
+
+
+def last_step(model: Any) -> Any:
+    """Return the estimator itself, without its preparation."""
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+
+
+def n_modules(estimator: Any) -> int:
+    """Return the number of modules of a fitted estimator, 0 if it has none."""
+    return estimator._module_shape[0] if hasattr(estimator, "transform_modules") else 0
+
+
+def summary(model: Any) -> dict[str, Any]:
+    """Return the size of a fitted model and the figures it stores."""
+    estimator = last_step(model)
+    size = {"modules": n_modules(estimator)} if n_modules(estimator) else {}
+    if hasattr(model, "transform"):
+        size["coordinates"] = len(model.get_feature_names_out())
+    names = ("loss_", "loss_bound_", "loss_gap_", "n_clusters_", "layer_sizes_", "fidelity_", "novelty_")
+    figures = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+    return {**size, **{name.strip("_"): np.asarray(value).tolist() for name, value in figures.items()}}
+
+
+def model_info(path: str, *, with_table: bool = False) -> dict[str, Any]:
+    """Return the contents of a model file: class, parameters, columns and figures; also each column of its table."""
+    about, model = describe(path), polyfold.load(path)
+    estimator, plan = last_step(model), Plan.stored(model)
+    plain = (bool, int, float, str, type(None))
+    parameters = estimator.get_params(deep=False).items()
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "file": path,
+        "class": type(estimator).__name__,
+        **({} if estimator is model else {"steps": [type(step).__name__ for _, step in model.steps]}),
+        "polyfold": about["polyfold"],
+        "written with": about.get("written with"),
+        "columns": int(getattr(model, "n_features_in_", 0)) if names is None else [str(name) for name in names],
+        **({} if plan is None else {"kinds": {kind: plan.names(kind) for kind in USES if plan.names(kind)}}),
+        **({"table": plan.as_dict()} if plan is not None and with_table else {}),
+        "parameters": {
+            name: value if isinstance(value, plain) else " ".join(repr(value).split()) for name, value in parameters
+        },
+        **summary(model),
+    }
 
 
 def check_output(
@@ -35,8 +202,6 @@ def check_output(
     if kind not in suffixes:
         raise ValueError(f"{option} must end in {', '.join(suffixes)}, got {str(path)!r}.")
     resolved = check_path(option, path, inputs, is_folder=kind in ("", ".zarr"))
-    if resolved.suffix.lower() != kind:
-        raise ValueError(f"{option} is a link to {str(resolved)!r}, which has another ending; name the file itself.")
     if resolved.is_dir() and any(resolved.iterdir()) and not _is_own_array(resolved):
         raise ValueError(
             f"{option} names the folder {str(path)!r}, which holds files that polyfold did not write; choose another "
@@ -51,10 +216,7 @@ def check_model_path(option: str, path: str, inputs: Iterable[str | None]) -> Pa
     """Return the path of a model to write, or raise."""
     if Path(path).suffix.lower() in (*SUFFIXES, *PLOTS, ".html"):
         raise ValueError(f"{option} writes a model, got the name of a data file, {path!r}; end it in .polyfold.")
-    resolved = check_path(option, Path(path), inputs)
-    if resolved.suffix.lower() != Path(path).suffix.lower():
-        raise ValueError(f"{option} is a link to {str(resolved)!r}, which has another ending; name the file itself.")
-    return resolved
+    return check_path(option, Path(path), inputs)
 
 
 def check_path(option: str, path: Path, inputs: Iterable[str | None], *, is_folder: bool = False) -> Path:
@@ -67,6 +229,8 @@ def check_path(option: str, path: Path, inputs: Iterable[str | None], *, is_fold
     for given in inputs:
         if given is not None and _would_change(resolved, Path(given)):
             raise ValueError(f"{option} would overwrite the input {given}, got {str(path)!r}; choose another name.")
+    if resolved.suffix.lower() != path.suffix.lower():
+        raise ValueError(f"{option} is a link to {str(resolved)!r}, which has another ending; name the file itself.")
     return resolved
 
 
@@ -206,12 +370,6 @@ def write_arrays(path: Path, **arrays: np.ndarray) -> None:
     """Write arrays to an .npz file."""
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-
-
-def write_graph(path: Path, graph: Any) -> None:
-    """Write a sparse matrix for scipy.sparse.load_npz."""
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        sp.save_npz(file, sp.csr_matrix(graph))
 
 
 def draw(path: Path, Z: np.ndarray, y: np.ndarray | None) -> None:

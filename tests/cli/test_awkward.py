@@ -1,0 +1,141 @@
+"""Tables that a hostile tester wrote: nothing is lost, and nothing is read as something else, without a word."""
+
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+pd = pytest.importorskip("pandas")
+
+X = np.random.RandomState(0).standard_normal((40, 2)).round(3)
+
+
+def planned(call, path, *options):
+    """Kinds of the columns, and remarks; notes are in `call.notes`."""
+    found = call(f"fit {path} --plan --json", *options)
+    return {column["name"]: (column["kind"], column["remark"]) for column in found["columns"]}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(*columns, header="x,y,c", name="t.csv"):
+        rows = zip(X[:, 0], X[:, 1], *columns, strict=True)
+        (tmp_path / name).write_text(header + "\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+        return name
+
+    return write
+
+
+def test_a_last_column_without_a_name_is_kept_if_any_row_has_a_value(call, tmp_path):
+    lines = [f"{np.sin(i):.3f},{np.cos(i):.3f},{i if i >= 120 else ''}" for i in range(150)]
+    (tmp_path / "t.csv").write_text("x,y,\n" + "\n".join(lines) + "\n")
+    assert len(planned(call, "t.csv")) == 3
+    assert "left out" not in call.notes
+
+
+@pytest.mark.parametrize("form", ["({})", "\u2212{}", "1\u00a0000.{}", "{}?"])
+def test_numbers_in_unknown_forms_are_not_left_out_without_a_remark(call, write, form):
+    path = write([form.format(value) if row else value for row, value in enumerate(np.arange(10, 50))])
+    kind, remark = planned(call, path)["c"]
+    assert kind == "identifier"
+    assert remark == f"{form.format(11)!r} is not a number"
+    call(f"cluster {path} -n 2 -o groups.csv")
+    assert remark in call.notes
+
+
+def test_repeated_names_of_columns_are_said(call, write):
+    planned(call, write(X[:, 0], X[:, 1], header="x,y,y,x"), "--drop", "y")
+    assert "the names x, y occur more than once; columns are called x, y, y.1, x.1" in call.notes
+
+
+def test_columns_that_vary_only_after_the_rows_that_were_looked_at_are_kept(call, tmp_path, monkeypatch):
+    monkeypatch.setattr("polyfold.cli._inputs.PLAN_ROWS", (10, 20))
+    frame = pd.DataFrame(X, columns=["x", "y"]).assign(group=np.repeat([0, 1], 20), text=np.repeat(["a", "b"], 20))
+    frame.assign(same=1).to_csv(tmp_path / "t.csv", index=False)
+    kinds = {name: kind for name, (kind, _) in planned(call, "t.csv").items()}
+    assert kinds["group"] == "number"
+    assert kinds["text"] == "category"
+    call("cluster t.csv -n 2 -o groups.csv")
+
+
+def parquet(path, **columns):
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet").write_table(pa.table({"x": X[:, 0], "y": X[:, 1], **columns}), path)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[[1.0, i] for i in range(40)], [{"a": i} for i in range(40)], [b"\xff%d" % i for i in range(40)]],
+    ids=["lists", "records", "bytes"],
+)
+def test_parquet_columns_of_lists_and_bytes_are_refused(call, tmp_path, values):
+    parquet(tmp_path / "t.parquet", c=values)
+    assert "column 'c' must hold numbers, text or dates, got" in call("fit t.parquet --plan", code=2)
+    assert set(planned(call, "t.parquet", "--drop", "c")) == {"x", "y"}
+
+
+def test_parquet_files_with_one_name_for_two_columns_are_refused(call, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.Table.from_arrays([pa.array(X[:, 0]), pa.array(X[:, 1])], names=["a", "a"])
+    pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / "t.parquet")
+    assert "the name 'a' occurs more than once; rename a column" in call("fit t.parquet --plan", code=2)
+
+
+def test_numbers_that_parquet_stores_as_text_are_numbers(call, tmp_path):
+    parquet(tmp_path / "t.parquet", c=[f"{value}%" for value in X[:, 0]], d=[f"{value}?" for value in X[:, 1]])
+    kinds = planned(call, "t.parquet")
+    assert kinds["c"] == ("number", f"'{X[0, 0]}%' is {X[0, 0]}")
+    assert kinds["d"] == ("identifier", f"'{X[0, 1]}?' is not a number")
+    call("cluster t.parquet -n 2 -o groups.csv")
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr"])
+def test_sparse_files_are_not_transposed(call, tmp_path, form):
+    matrix = sp.random(20, 20, 0.4, random_state=0)
+    sp.save_npz(tmp_path / "s.npz", matrix.asformat(form))
+    np.save(tmp_path / "d.npy", matrix.toarray())
+    call("fit d.npy -o m.polyfold --set n_modules=2 --set n_components=2")
+    call("transform m.polyfold d.npy -o dense.npy")
+    if form in ("csr", "csc"):
+        call("transform m.polyfold s.npz -o sparse.npy")
+        np.testing.assert_allclose(np.load(tmp_path / "sparse.npy"), np.load(tmp_path / "dense.npy"), atol=1e-8)
+    else:
+        assert "s.npz" in call("transform m.polyfold s.npz -o sparse.npy", code=2)
+
+
+@pytest.mark.parametrize("columns", [2**24 + 1, 10**12])
+def test_a_small_file_with_more_columns_than_memory_is_refused(call, tmp_path, columns):
+    matrix = sp.random(20, 4, 0.5, format="csr", random_state=0)
+    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
+    np.savez(tmp_path / "s.npz", **parts, shape=np.array([20, columns]))
+    assert f"must have at most 16777216 columns, got {columns}" in call("fit s.npz -o m.polyfold", code=2)
+
+
+def test_a_column_number_beyond_the_sparse_matrix_is_refused_with_the_file(call, tmp_path):
+    matrix = sp.random(20, 4, 0.5, format="csr", random_state=0)
+    parts = {"data": matrix.data, "indices": matrix.indices + 100, "indptr": matrix.indptr}
+    np.savez(tmp_path / "s.npz", **parts, shape=np.array([20, 4]))
+    assert "s.npz cannot be read as a CSR or CSC matrix" in call("fit s.npz -o m.polyfold", code=2)
+
+
+def test_members_of_an_archive_that_are_not_arrays_do_not_matter(call, tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.random.RandomState(0).standard_normal((30, 4)))
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
+        archive.writestr("../readme.txt", "hello")
+    call("fit a.npz -o m.polyfold --set n_modules=2 --set n_components=2")
+    assert not (tmp_path.parent / "readme.txt").exists()
+
+
+@pytest.mark.parametrize("header", ["(" * 5000, "{'descr': '<f8', 'fortran_order': False, 'shape': (-5, 4), }"])
+def test_damaged_arrays_are_refused_with_the_file(call, tmp_path, header):
+    text = header.encode() + b"\n"
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(160))
+    assert "a.npy cannot be read as a file of numpy.save" in call("fit a.npy -o m.polyfold", code=2)
+
+
+@pytest.mark.parametrize("kind", [".csv", ".npy", ".zarr"])
+def test_names_as_long_as_names_can_be_are_written(call, tmp_path, kind):
+    name = "z" * (255 - len(kind)) + kind
+    call(f"transform :digits.polyfold :digits.npy -o {name}")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
