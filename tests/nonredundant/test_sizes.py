@@ -1,7 +1,10 @@
 """Smoothers of few and of many points, of one function and of hundreds."""
 
 import numpy as np
+import pytest
 
+import polyfold as pf
+from polyfold.nonredundant import _sequence
 from polyfold.nonredundant._smoother import gaussian_block, gaussian_factor, predictable_functions
 
 
@@ -41,3 +44,22 @@ def test_only_the_dense_smoother_has_all_points_as_landmarks():
     dense = predictable_functions(F, 0.5, np.ones(200), dense=True, rng=np.random.RandomState(0))
     assert len(dense.factor.landmarks) == 200
     assert len(functions(F, 0.5).factor.landmarks) < 100
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("smoother", ["nadaraya_watson", "locally_linear"])
+def test_functions_are_combinations_of_features(dense, smoother):
+    F = np.random.RandomState(0).standard_normal((150, 1))
+    options = {"dense": dense, "smoother": smoother, "rng": np.random.RandomState(0)}
+    found = predictable_functions(F, 0.5, np.ones(150), **options)
+    np.testing.assert_allclose(found.features(F) @ found.coefficients, found.values, atol=1e-4)
+
+
+def test_smoothers_that_see_more_than_the_root_of_n_functions_end_the_search(monkeypatch):
+    tried, find = [], _sequence.next_coordinate
+    monkeypatch.setattr(_sequence, "next_coordinate", lambda *given: tried.append(find(*given)) or tried[-1])
+    X = np.random.RandomState(0).rand(60, 2) * [3, 1]
+    pf.NonRedundantEmbedding(2, kernel="laplacian_eigenmaps", random_state=0).fit(X)
+    ranks = [step.rank for step in tried]
+    assert max(ranks) > np.sqrt(60)
+    assert sum(rank > np.sqrt(60) for rank in ranks) == 1
