@@ -173,6 +173,28 @@ def test_no_measured_number_of_the_readme_is_typed():
     assert typed == []
 
 
+MEASURED = re.compile(
+    r"\d+\.\d+ ?%|\b\d+\.\d+ (?:times|CPU|seconds)|"
+    r"\b(?:NMI|R²|accuracy|errors?|correlat\w+)\b(?![^.\n|]{0,60}\b(?:above|below)\b)[^.\n|]{0,60}\b0?\.\d+"
+)
+
+
+def typed_numbers(text):
+    """Measured numbers outside of generated blocks, code and formulas."""
+    text = re.sub(r"^```.*?^```", "", blocks.BLOCK.sub("", text), flags=re.DOTALL | re.MULTILINE)
+    return MEASURED.findall(re.sub(r"`[^`]*`|\$[^$]*\$", "code", text))
+
+
+@pytest.mark.parametrize("page", [p for p in blocks.PAGES if p.name != "README.md"], ids=lambda p: p.name)
+def test_measured_numbers_are_in_generated_blocks(page):
+    assert typed_numbers(page.read_text()) == []
+
+
+def test_typed_numbers_are_seen():
+    assert typed_numbers("It takes 12.2 % of the time, with an R² of 0.69.") == ["12.2 %", "R² of 0.69"]
+    assert typed_numbers("A feature with a correlation above 0.95.\n```\nerror 0.5\n```\n") == []
+
+
 def test_getting_started_prints_what_it_shows(elsewhere, capsys):
     page = "docs/getting-started.md"
     shown = re.findall(r"^# ((?:axis|cluster) .+)$", (ROOT / page).read_text(), flags=re.MULTILINE)
