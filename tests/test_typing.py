@@ -75,7 +75,7 @@ classifier = pf.ModularClassifier(model, voting="soft").fit(X, y)
 assert_type(classifier.predict_proba(X), NDArray[np.floating])
 pf.ModularClassifier(model, voting="loud")  # wrong
 assert_type(pf.select_diversity(model, X, y).best_diversity, float)
-pf.Compressed(make_pipeline(PCA(2)), student="mlp")
+pf.Compressed(make_pipeline(PCA(2)), student="torch")
 pf.save(model, "model.polyfold")
 pf.save(model)  # wrong
 pf.load("model.polyfold").transform(X)

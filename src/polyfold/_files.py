@@ -22,9 +22,9 @@ ROWS = 4096
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | Iterable[bytes | memoryview]) -> None:
-    """Write a file, given whole or in parts, at once: what interrupts it leaves what was there before and no more.
+    """Write a file, given whole or in parts, completely or not at all.
 
-    Links are followed and stay. Devices and pipes hold nothing to lose, and are written to as they are.
+    Links are followed and stay. Devices and pipes have no earlier content, and are written to directly.
     """
     parts = [content] if isinstance(content, bytes) else content
     if Path(path).is_dir():
@@ -32,31 +32,24 @@ def write_file(path: str | os.PathLike[str], content: bytes | Iterable[bytes | m
     if Path(path).exists() and not Path(path).is_file():
         with Path(path).open("wb") as device:
             device.writelines(parts)
-    else:
-        _replace(Path(os.path.realpath(path)), parts)
-
-
-def _replace(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Write to a temporary file in the same folder, then replace the target and keep its permissions."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{uuid.uuid4().hex[:12]}.part")  # short: the name may be as long as names can be
-    try:
-        with temporary.open("xb") as file:
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            temporary.chmod(path.stat().st_mode)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        return
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(target) as temporary, temporary.open("xb") as file:
+        file.writelines(parts)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path for a file or a folder, which replaces `path` at the end unless an error occurs."""
+    """Give a temporary path for a file or a folder, which replaces `path` at the end unless an error occurs.
+
+    A file keeps its permissions.
+    """
     path = Path(path)
-    temporary = path.with_name(f".{uuid.uuid4().hex[:12]}.part{path.suffix}")  # short, as in `_replace`
+    # A short name: that of the path may be as long as names can be.
+    temporary = path.with_name(f".{uuid.uuid4().hex[:12]}.part{path.suffix}")
     before = temporary.with_suffix(".old")
     try:
         yield temporary

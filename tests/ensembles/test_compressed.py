@@ -112,7 +112,7 @@ def test_default_student_is_a_small_network(blobs):
     compressed = Compressed(PCA(2), random_state=0).fit(X)
     assert compressed.student_.hidden_layer_sizes == (256, 256)
     assert compressed.fidelity_ > 0.95
-    with pytest.raises(ValueError, match="student must be 'mlp', 'torch'"):
+    with pytest.raises(ValueError, match="student must be 'torch'"):
         Compressed(PCA(2), student="forest").fit(X)
 
 

@@ -55,9 +55,9 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
     ----------
     estimator : transformer or clusterer
         The teacher. A fitted one is used as it is; otherwise a copy is fitted first.
-    student : estimator, "mlp", "torch" or None, default=None
-        Any scikit-learn regressor (or classifier, for clusterers). None and "mlp" mean scikit-learn's network with
-        two layers of 256 units. "torch" means the network of the paper: two layers of 2048 units with dropout, with
+    student : estimator, "torch" or None, default=None
+        Any scikit-learn regressor (or classifier, for clusterers). None means scikit-learn's network with two layers
+        of 256 units. "torch" means the network of the paper: two layers of 2048 units with dropout, with
         sigmoid outputs for clusters and linear outputs for coordinates.
     holdout : float, default=0.1
         Fraction of the rows that are held out of the training and used to measure the fidelity.
@@ -101,7 +101,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
     def __init__(
         self,
         estimator: BaseEstimator,
-        student: BaseEstimator | Literal["mlp", "torch"] | None = None,
+        student: BaseEstimator | Literal["torch"] | None = None,
         *,
         holdout: float = 0.1,
         random_state: RandomState = None,
@@ -205,13 +205,13 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         clusters = is_clusterer(self.estimator)
         if self.student == "torch":
             return DropoutNetwork(output="sigmoid" if clusters else "linear", random_state=seed)
-        if self.student is None or self.student == "mlp":
+        if self.student is None:
             network = MLPClassifier if clusters else MLPRegressor
             # With few rows, a part held out for early stopping is too small.
             stop = n_rows >= 1000
             return network(hidden_layer_sizes=(256, 256), max_iter=500, early_stopping=stop, random_state=seed)
         if isinstance(self.student, str):
-            raise ValueError(f"student must be 'mlp', 'torch', an estimator or None, got {self.student!r}.")
+            raise ValueError(f"student must be 'torch', an estimator or None, got {self.student!r}.")
         return clone(self.student)
 
     def _training_targets(self, targets: NDArray, student: BaseEstimator) -> NDArray:

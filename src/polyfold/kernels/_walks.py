@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from polyfold._typing import Matrix, Neighbors, SparseMatrix
-from polyfold._validation import check_choice, check_count, check_real
+from polyfold._validation import check_choice, check_real
 from polyfold.kernels._base import GraphKernel
 from polyfold.kernels._operator import (
     Extension,
@@ -33,6 +33,8 @@ from polyfold.neighbors import Neighborhoods, neighbor_graph
 
 WEIGHTS = ("self_tuning", "binary")
 _LOW_DIMENSION = 5
+# The neighbour whose distance is the scale of a point [ZelnikManor2004].
+_SCALE_NEIGHBOR = 7
 # New points look among this many times their neighbours for training points that would have chosen them.
 _REVERSE = 3
 _LOWEST_SHARE = 0.1
@@ -48,9 +50,8 @@ class LaplacianEigenmaps(GraphKernel):
     n_neighbors : int, default=None
         None means 10, or all others if there are fewer. Edges of either direction count.
     weights : {"self_tuning", "binary"}, default="self_tuning"
-        "self_tuning" is exp(−d²/σ_iσ_j), where σ is the distance to the neighbour numbered `scale_neighbor`
-        [ZelnikManor2004]. "binary" gives all edges the weight 1.
-    scale_neighbor : int, default=7
+        "self_tuning" is exp(−d²/σ_iσ_j), where σ is the distance to the seventh neighbour [ZelnikManor2004].
+        "binary" gives all edges the weight 1.
     step_time : {"auto", "length", "unit"}, default="auto"
         The measure w: "length" means degree times σ², so that the walk has the same pace in dense and in sparse parts
         of the data; "unit" the degree alone, the normalised Laplacian of [Belkin2003] and of scikit-learn. "auto"
@@ -86,14 +87,12 @@ class LaplacianEigenmaps(GraphKernel):
         n_neighbors: int | None = None,
         *,
         weights: Literal["self_tuning", "binary"] = "self_tuning",
-        scale_neighbor: int = 7,
         step_time: Literal["auto", "length", "unit"] = "auto",
         neighbors: Neighbors = "auto",
         n_jobs: int | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.weights = weights
-        self.scale_neighbor = scale_neighbor
         self.step_time = step_time
         self.neighbors = neighbors
         self.n_jobs = n_jobs
@@ -118,7 +117,7 @@ class LaplacianEigenmaps(GraphKernel):
         return self.step_time == "length"
 
     def _affinity(self, near: Neighborhoods) -> "Affinity":
-        column = min(check_count("scale_neighbor", self.scale_neighbor), near.n_neighbors)
+        column = min(_SCALE_NEIGHBOR, near.n_neighbors)
         if self.weights == "binary":
             # A binary edge reaches as far as the neighbourhood does.
             return Affinity(positive_scales(near.distances[:, -1]), binary=True, tuned_to=near.n_neighbors)

@@ -262,11 +262,8 @@ class _Graph:
                 "transformer such as KNeighborsTransformer for rows that vary."
             )
         self.rows = Exact(X)
-        self.distances, self.indices = self._lists(graph, fewest_neighbors(graph))
-
-    @staticmethod
-    def _lists(graph: Any, k: int) -> tuple[NDArray, NDArray]:
-        return _first_columns(*_sorted_entries(graph, drop_self=True), graph.shape, max(1, k))
+        k = max(1, fewest_neighbors(graph))
+        self.distances, self.indices = _first_columns(*_sorted_entries(graph, drop_self=True), graph.shape, k)
 
     def of_training(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest others of every training point, shape (n, k)."""

@@ -82,7 +82,7 @@ class Neighborhoods:
 
 
 def neighbor_graph(values: NDArray, indices: NDArray, n_columns: int) -> sp.csr_array:
-    """Return the sparse matrix with `values` (n, k) in the columns `indices`; zeros are stored, -1 means none."""
+    """Return the sparse matrix with `values` (n, k) in the columns `indices`; zeros are stored, and -1 is skipped."""
     is_column = indices >= 0
     pointers = np.concatenate([[0], np.cumsum(is_column.sum(axis=1))])
     return sp.csr_array((values[is_column], indices[is_column], pointers), shape=(len(indices), n_columns))
