@@ -238,7 +238,7 @@ def graphs_scale() -> str:
 def nonredundant_shapes() -> str:
     """Summarise R² and number of axes of shapes that were not seen, with default settings."""
     parts = results("nonredundant")
-    groups = {"before the last change of the rules": ("held out", "fresh"), "after it": ("latest",)}
+    groups = {"before the last change of the rules": ("held out", "fresh"), "after it": ("latest", "newest")}
     rows = []
     for group, names in groups.items():
         shapes = {name: found for part in names for name, found in parts[part].items()}

@@ -227,6 +227,58 @@ def gears(rng: np.random.RandomState) -> Shape:
     return X + 0.01 * rng.standard_normal(X.shape), T
 
 
+def snake(rng: np.random.RandomState) -> Shape:
+    """Ribbon of length 8 and width 1 that swings three times, in 9 dimensions with noise 0.02."""
+    t, s = rng.uniform(0, 8, N), rng.uniform(-0.5, 0.5, N)
+    return lifted(np.column_stack([t, np.sin(2.3 * t), s, 0.3 * s**2]), 9, rng, 0.02), np.column_stack([t, s])
+
+
+def paraboloid(rng: np.random.RandomState) -> Shape:
+    """Elliptic paraboloid of axes 1.5 : 1, densest at its rim, in 14 dimensions with noise 0.01."""
+    r, a = rng.uniform(0, 1, N) ** 0.4, rng.uniform(0, 2 * np.pi, N)
+    T = np.column_stack([1.5 * r * np.cos(a), r * np.sin(a)])
+    return lifted(np.column_stack([T, 0.6 * r**2]), 14, rng, 0.01), T
+
+
+def peaks(rng: np.random.RandomState) -> Shape:
+    """Spectra of 60 channels with a peak that moves, widens and has a shoulder, noise 0.01."""
+    T = rng.uniform(size=(N, 3))
+    x = np.linspace(0, 10, 60)
+    centre, width = 3 + 4 * T[:, :1], 0.8 + 0.8 * T[:, 1:2]
+    X = np.exp(-(((x - centre) / width) ** 2)) + 0.6 * T[:, 2:] * np.exp(-(((x - 8.5) / 0.9) ** 2))
+    return X + 0.01 * rng.standard_normal(X.shape), T
+
+
+def loop(rng: np.random.RandomState) -> Shape:
+    """Draw a closed curve in 20 dimensions with two waves along it, uneven density, noise 0.02."""
+    a = 2 * np.pi * rng.beta(1.2, 1.0, N)
+    X = np.column_stack([np.cos(a), np.sin(a), 0.4 * np.cos(3 * a), 0.4 * np.sin(2 * a)])
+    return lifted(X, 20, rng, 0.02), np.column_stack([np.cos(a), np.sin(a)])
+
+
+def block(rng: np.random.RandomState) -> Shape:
+    """Solid of sides 1.8 : 1.2 : 0.7 with a missing corner, bent into 18 dimensions with noise 0.01."""
+    T = rng.uniform(size=(2 * N, 3))
+    T = T[np.any(T < 0.6, axis=1)][:N] * [1.8, 1.2, 0.7]
+    X = bent(T, 18, rng)
+    return X + 0.01 * rng.standard_normal(X.shape), T
+
+
+def arc(rng: np.random.RandomState) -> Shape:
+    """Open curve of one and a half turns that rises unevenly, in 25 dimensions with noise 0.02."""
+    t = rng.uniform(0, 3 * np.pi, N)
+    return lifted(np.column_stack([np.cos(t), np.sin(t), 0.05 * t**2]), 25, rng, 0.02), t[:, None]
+
+
+# Written after all rules were fixed.
+NEWEST: dict[str, Callable[[np.random.RandomState], Shape]] = {
+    "swinging ribbon, 2": snake,
+    "paraboloid, 2": paraboloid,
+    "moving peaks, 3": peaks,
+    "waving loop, 2": loop,
+    "block without a corner, 3": block,
+    "rising curve, 1": arc,
+}
 # Written after the rotation was fixed.
 LATEST: dict[str, Callable[[np.random.RandomState], Shape]] = {
     "helicoid, 2": helicoid,

@@ -71,12 +71,15 @@ COORDINATES_PER_CLUSTER = 1.1
 TREE_COORDINATES = 64
 
 # Bandwidth factors of non-redundant coordinates that "auto" compares: the range of the paper, and infinity for the
-# coordinate that is only uncorrelated with the earlier ones. The widest one within a standard error is taken.
+# coordinate that is only uncorrelated with the earlier ones. The widest one within a standard error is taken. Shapes of
+# 1,000 points, lowest R²: without infinity a slab of four dimensions falls from 0.93 to 0.82; without 0.12 a horseshoe
+# by eigenmaps from 0.89 to 0.27.
 BANDWIDTHS = (float("inf"), 0.6, 0.35, 0.2, 0.12)
 
 # Standard errors by which the unexplained fraction must fall for non-redundant coordinates to be rotated. Faces, one
 # axis each for tilt and light: rank correlations of 0.68 and 0.71 without rotation, 0.90 and 0.79 with it. Four sets of
 # rendered images and five shapes: no loss with 3. With 1, tilt and light fall from 0.96, 0.72 to 0.86, 0.60 on one set.
+# Its cost: the first three of nine coordinates of MNIST images have errors of 18 and 20 %, without it 12 and 17 %.
 SIGNIFICANT = 3
 
 # Fraction of another kernel's unexplained variance below which a kernel replaces it. On MNIST images Isomap leaves 4 %

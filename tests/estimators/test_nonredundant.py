@@ -207,6 +207,12 @@ def test_number_of_components_follows_the_data():
     assert model.transform(X[:3]).shape == (3, 2)
 
 
+def test_there_are_no_more_components_than_columns():
+    # 250 points are too few for this roll: some neighbours are on another turn.
+    X, _ = make_swiss_roll(250, random_state=0)
+    assert pf.NonRedundantEmbedding("auto", random_state=0).fit(X).n_components_ <= 3
+
+
 def test_same_seed_same_result():
     X, _ = roll(400)
     a, b = (pf.NonRedundantEmbedding(n_components=3, random_state=7).fit_transform(X) for _ in range(2))

@@ -8,14 +8,15 @@ from polyfold import KernelEmbedding
 from polyfold._policy import BANDWIDTHS
 from polyfold.datasets import make_ring, make_strip
 from polyfold.kernels import HessianLLE, Isomap, LaplacianEigenmaps, TangentAlignment
-from polyfold.nonredundant import Settings, given_sequence, next_coordinate, select_sequence
+from polyfold.nonredundant import MAX_AUTO_COMPONENTS, Settings, find_sequence, next_coordinate
 from polyfold.spectra import make_solver
 
 
 def selected(X, count=None, alpha=None, kernel=None):
     operator = (kernel or LaplacianEigenmaps()).operator_on(X)
     bandwidths = BANDWIDTHS if alpha is None else (alpha,)
-    return select_sequence(operator, make_solver(operator), X, count, bandwidths, Settings())
+    bandwidths = [(None,), *[bandwidths] * ((count or MAX_AUTO_COMPONENTS) - 1)]
+    return find_sequence(operator, make_solver(operator), X, bandwidths, Settings(), stops=count is None)
 
 
 def search(*args, **options):
@@ -113,13 +114,12 @@ def test_given_factor_is_used_throughout():
 
 
 def test_a_given_width_is_algorithm_1_on_manifolds_too():
-    operator = LaplacianEigenmaps(10).operator_on(np.random.RandomState(0).rand(400, 2) * [3.5, 1])
+    X = np.random.RandomState(0).rand(400, 2) * [3.5, 1]
+    operator = LaplacianEigenmaps(10).operator_on(X)
     solver = make_solver(operator)
-    given = given_sequence(operator, solver, [None, 0.3, 0.3], Settings())
-    chosen = select_sequence(operator, solver, np.zeros((400, 2)), 3, (0.3,), Settings()).steps
     F = np.empty((400, 0))
-    for step, same in zip(given, chosen, strict=True):
+    for step in search(X, 3, 0.3, LaplacianEigenmaps(10)):
         literal = next_coordinate(operator, solver, F, 0.3, Settings())
         np.testing.assert_allclose(step.values, literal.values, atol=1e-8)
-        np.testing.assert_allclose(same.values, literal.values, atol=1e-8)
         F = np.column_stack([F, literal.values])
+    assert F.shape[1] == 3

@@ -1,7 +1,7 @@
 """The rows and the kernel of a fit: landmarks of very many rows; kernel, bandwidths and number of coordinates."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -27,15 +27,15 @@ from polyfold.kernels import (
 )
 from polyfold.neighbors import is_graph
 from polyfold.nonredundant import (
+    MAX_AUTO_COMPONENTS,
     Selected,
     Settings,
     Step,
     best_rotation,
     criterion,
-    given_sequence,
+    find_sequence,
     sample_rows,
     select_kernel,
-    select_sequence,
 )
 from polyfold.sources import all_or_some, in_memory, is_stream
 from polyfold.spectra import make_solver, spectrum_of
@@ -61,9 +61,9 @@ class KernelChoice:
         """Return the operator and the coordinates of all rows, with the selected bandwidths."""
         if not self.is_sample:
             return self.operator, self.found.steps
-        operator = kernel_operator(self.kernel, rows, settings.seed)
-        alphas = [step.alpha for step in self.found.steps]
-        return operator, given_sequence(operator, make_solver(operator, eigen_solver), alphas, settings)
+        alphas = [(step.alpha,) for step in self.found.steps]
+        operator, found = _find(self.kernel, rows, alphas, settings, eigen_solver)
+        return operator, found.steps
 
     def rotation(self, operator: Operator, F: NDArray, rows: Matrix, seed: int) -> NDArray:
         """Return the rotation of the coordinates `F`; those of a kernel with units keep their principal axes."""
@@ -90,14 +90,11 @@ class KernelCandidates:
         numbers = sample_rows(rows.shape[0], settings.seed)
         is_sample = is_open and len(numbers) < rows.shape[0] and not _is_given(self.first)
         some = rows[numbers] if is_sample else rows
-        bandwidths = BANDWIDTHS if alpha is None else (alpha,)
+        most = min(MAX_AUTO_COMPONENTS, rows.shape[1]) if count is None else count
+        alphas = [(None,), *[BANDWIDTHS if alpha is None else (alpha,)] * (most - 1)]
 
         def choice(name: str | None, kernel: AnyKernel) -> KernelChoice:
-            operator = kernel_operator(kernel, some, settings.seed)
-            solver = make_solver(operator, eigen_solver)
-            found = select_sequence(
-                operator, solver, some, count, bandwidths, settings, by_distances=_holds_distances(kernel, some)
-            )
+            operator, found = _find(kernel, some, alphas, settings, eigen_solver, stops=count is None)
             return KernelChoice(name, kernel, operator, found, is_sample, alpha is None)
 
         if not self.others:
@@ -131,6 +128,21 @@ class KernelCandidates:
         for warning in messages[name]:
             warnings.warn(warning.message, stacklevel=outside())
         return replace(choices[name], kernel_scores=scores)
+
+
+def _find(
+    kernel: AnyKernel,
+    rows: Matrix,
+    alphas: Sequence[Sequence[float | None]],
+    settings: Settings,
+    eigen_solver: str,
+    *,
+    stops: bool = False,
+) -> tuple[Operator, Selected]:
+    """Return the operator of the rows and their coordinates."""
+    operator = kernel_operator(kernel, rows, settings.seed)
+    solver, by_distances = make_solver(operator, eigen_solver), _holds_distances(kernel, rows)
+    return operator, find_sequence(operator, solver, rows, alphas, settings, stops=stops, by_distances=by_distances)
 
 
 # Kernels that need no dense rows.

@@ -47,7 +47,8 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     ----------
     n_components : int or "auto", default=2
         Number of coordinates. "auto" stops before the first coordinate that reduces the unexplained fraction of the
-        variance of `X` by a smaller factor than the same coordinate, permuted, increases it; at most 15.
+        variance of `X` by a smaller factor than the same coordinate, permuted, increases it; at most 15, and at most as
+        many as `X` has columns.
     kernel : str or kernel object, default="auto"
         Any of :mod:`polyfold.kernels`: "laplacian_eigenmaps", "lle", "hessian_lle", "ltsa", "isomap", "diffusion",
         "rbf", …, objects with their own parameters, callables, or "precomputed". "auto" compares, in this order,
@@ -262,16 +263,12 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         empty = self.n_components_ - len(steps)
         if empty:
             warn_of_empty_columns(self.n_components_, len(steps))
-        some = F[sample_rows(len(F), seed)]
-        self.novelty_ = np.concatenate([novelty(some, seed), np.full(empty, np.nan)])
+        self.novelty_ = np.concatenate([novelty(F[sample_rows(len(F), seed)], seed), np.full(empty, np.nan)])
         self.eigenvalues_ = np.array([step.eigenvalue for step in steps] + empty * [0.0])
         self._scales = _natural_scales(operator, self.eigenvalues_[: len(steps)])
         self.embedding_ = operator.on_rows(np.pad(F * self._scales, ((0, 0), (0, empty)))).astype(dtype, copy=False)
         self.bandwidths_ = np.array([np.nan if step.alpha is None else step.alpha for step in steps] + empty * [np.nan])
         self.ranks_ = np.array([step.rank for step in steps] + empty * [0])
-        self.novelty_ = np.concatenate(
-            [novelty(F[sample_rows(len(F), seed), : len(steps)], seed), np.full(empty, np.nan)]
-        )
         self.residuals_ = np.array([step.residual for step in steps] + empty * [np.nan])
         self.neighbor_recall_ = np.nan if operator.near is None else operator.near.recall
 

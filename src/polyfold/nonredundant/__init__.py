@@ -1,6 +1,7 @@
 """Coordinates that earlier ones cannot predict: smoother, sequence and its criterion."""
 
 from polyfold.nonredundant._sequence import (
+    MAX_AUTO_COMPONENTS,
     Selected,
     Settings,
     Step,
@@ -8,17 +9,17 @@ from polyfold.nonredundant._sequence import (
     best_rotation,
     criterion,
     extend,
-    given_sequence,
+    find_sequence,
     next_coordinate,
     sample_rows,
     select_kernel,
-    select_sequence,
     values_of,
     warn_if_saturated,
 )
 from polyfold.nonredundant._smoother import SMOOTHERS, predictable_functions, smoother_matrix
 
 __all__ = [
+    "MAX_AUTO_COMPONENTS",
     "SMOOTHERS",
     "Selected",
     "Settings",
@@ -27,12 +28,11 @@ __all__ = [
     "best_rotation",
     "criterion",
     "extend",
-    "given_sequence",
+    "find_sequence",
     "next_coordinate",
     "predictable_functions",
     "sample_rows",
     "select_kernel",
-    "select_sequence",
     "smoother_matrix",
     "values_of",
     "warn_if_saturated",

@@ -4,9 +4,9 @@ Step i solves, in the measure w of the operator (`polyfold.kernels`), with g = �
 
     max gᵀ K g   with   ‖g‖ = 1,   Σ w f = 0 (per component),   Σ m f v = 0 for every v the smoother sees,
 
-[Blau2017, eq. 11 and 12] → `next_coordinate`; steps 4–9 → `given_sequence`. The paper leaves the bandwidth of the
-smoother and the number of coordinates to the user. One criterion selects them (`select_sequence`): u(F), the fraction
-of the variance of X that remains if every row is predicted from its 10 nearest rows in the standardised coordinates F.
+[Blau2017, eq. 11 and 12] → `next_coordinate`; steps 4–9 → `find_sequence`. The paper leaves the bandwidth of the
+smoother and the number of coordinates to the user. One criterion selects them: u(F), the fraction of the variance of X
+that remains if every row is predicted from its 10 nearest rows in the standardised coordinates F.
 
 - Bandwidth: the one with the lowest u, or the widest one within its standard error.
 - Number: a further coordinate f must divide u by a larger factor than the same coordinate, permuted, multiplies it:
@@ -19,7 +19,7 @@ Measured effect: docs/guide/nonredundant.md and benchmarks/studies/nonredundant.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -101,19 +101,6 @@ class Selected:
     def unexplained(self) -> float:
         """Unexplained fraction of all coordinates, 1 if there are none."""
         return float(self.scores[len(self.steps) - 1]) if self.steps else 1.0
-
-
-def given_sequence(
-    operator: Operator, solver: EigenSolver, alphas: list[float | None], settings: Settings
-) -> list[Step]:
-    """Find one coordinate for every bandwidth factor, the first of which is None; fewer if the kernel has no more."""
-    steps: list[Step] = []
-    for alpha in track(alphas, "coordinates"):
-        step = next_coordinate(operator, solver, values_of(steps, operator), alpha, settings, rounding(steps))
-        if step is None:
-            break
-        steps.append(step)
-    return steps
 
 
 def values_of(steps: list[Step], operator: Operator) -> NDArray:
@@ -219,33 +206,33 @@ def extend(operator: Operator, steps: list[Step], X: Matrix) -> NDArray:
     return F
 
 
-def select_sequence(
+def find_sequence(
     operator: Operator,
     solver: EigenSolver,
     X: Matrix,
-    n_components: int | None,
-    bandwidths: tuple[float, ...],
+    bandwidths: Sequence[Sequence[float | None]],
     settings: Settings,
     *,
+    stops: bool = False,
     by_distances: bool = False,
 ) -> Selected:
-    """Find coordinates of the rows of `X` one by one, each with the best of `bandwidths`, given from wide to narrow.
+    """Find coordinates of the rows of `X` one by one, each with the best of its `bandwidths`, from wide to narrow.
 
-    `n_components` None selects their number, at most `MAX_AUTO_COMPONENTS`. `X` may hold distances of its rows.
+    The only bandwidth of the first coordinate is None. There are fewer coordinates if the kernel has no more, and with
+    `stops` before the first one that is not worth it. `X` may hold distances of its rows.
     """
-    limit = MAX_AUTO_COMPONENTS if n_components is None else n_components
-    limit = min(limit, operator.n_samples - operator.trivial.shape[1])
+    limit = operator.n_samples - operator.trivial.shape[1]
     regression = criterion(operator, X, settings.seed, by_distances=by_distances)
     steps: list[Step] = []
     scores, permuted = [], []
-    for _ in track(range(limit), "coordinates"):
-        step, score = _best_step(operator, solver, steps, bandwidths, regression, settings)
+    for alphas in track(bandwidths[:limit], "coordinates"):
+        step, score = _best_step(operator, solver, steps, alphas, regression, settings)
         if step is None:
             break
         shuffled = np.random.RandomState(settings.seed).permutation(step.values)
         scores.append(score)
         permuted.append(regression.unexplained(np.column_stack([values_of(steps, operator), shuffled])).mean())
-        if n_components is None and steps and not _is_worth(scores[-2], scores[-1], permuted[-1]):
+        if stops and steps and not _is_worth(scores[-2], scores[-1], permuted[-1]):
             break
         steps.append(step)
     return Selected(steps, np.array(scores), np.array(permuted))
@@ -269,25 +256,22 @@ def _best_step(
     operator: Operator,
     solver: EigenSolver,
     steps: list[Step],
-    bandwidths: tuple[float, ...],
+    alphas: Sequence[float | None],
     regression: NeighborRegression,
     settings: Settings,
 ) -> tuple[Step | None, float]:
     """Return the coordinate with the lowest u, of those within its standard error the one of the widest bandwidth."""
     F = values_of(steps, operator)
     tried: list[tuple[Step, NDArray]] = []
-    best, worse = np.empty(0), 0
-    for alpha in bandwidths if steps else (None,):
+    for alpha in alphas:
         step = next_coordinate(operator, solver, F, alpha, settings, rounding(steps))
         if step is None:
             continue
-        errors = regression.unexplained(np.column_stack([F, step.values]))
-        tried.append((step, errors))
-        best = errors if len(tried) == 1 or errors.mean() < best.mean() else best
-        worse = worse + 1 if _exceeds(errors, best) else 0
+        tried.append((step, regression.unexplained(np.column_stack([F, step.values]))))
         # More than √n means of n points are not known well enough to be zero, and narrower smoothers see even more.
-        if worse == 2 or step.rank > np.sqrt(len(F)):
+        if step.rank > np.sqrt(len(F)):
             break
+    best = min((errors for _, errors in tried), key=np.mean, default=np.empty(0))
     for step, errors in tried:
         if not _exceeds(errors, best):
             return step, float(errors.mean())
