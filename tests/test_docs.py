@@ -47,6 +47,11 @@ def test_links_lead_somewhere(page):
     assert missing == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_conflict_of_a_merge_is_left(page):
+    assert not re.search(r"^(<{7}|>{7}) ", page.read_text(), flags=re.MULTILINE)
+
+
 @pytest.mark.parametrize("thing", list(documented()))
 def test_the_first_line_of_a_docstring_is_short(thing):
     assert len(inspect.getdoc(thing).split("\n")[0]) <= 80
