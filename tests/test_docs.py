@@ -47,6 +47,11 @@ def test_links_lead_somewhere(page):
     assert missing == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_conflict_of_a_merge_is_left(page):
+    assert not re.search(r"^(<{7}|>{7}) ", page.read_text(), flags=re.MULTILINE)
+
+
 @pytest.mark.parametrize("thing", list(documented()))
 def test_the_first_line_of_a_docstring_is_short(thing):
     assert len(inspect.getdoc(thing).split("\n")[0]) <= 80
@@ -171,6 +176,28 @@ def test_no_measured_number_of_the_readme_is_typed():
     # Shares, ratios and percentages are measured; "Python ≥ 3.11" is not.
     typed = re.findall(r"\d+(?:\.\d+)? ?%|\d*\.\d+", text.replace("Python ≥ 3.11", ""))
     assert typed == []
+
+
+MEASURED = re.compile(
+    r"\d+\.\d+ ?%|\b\d+\.\d+ (?:times|CPU|seconds)|"
+    r"\b(?:NMI|R²|accuracy|errors?|correlat\w+)\b(?![^.\n|]{0,60}\b(?:above|below)\b)[^.\n|]{0,60}\b0?\.\d+"
+)
+
+
+def typed_numbers(text):
+    """Measured numbers outside of generated blocks, code and formulas."""
+    text = re.sub(r"^```.*?^```", "", blocks.BLOCK.sub("", text), flags=re.DOTALL | re.MULTILINE)
+    return MEASURED.findall(re.sub(r"`[^`]*`|\$[^$]*\$", "code", text))
+
+
+@pytest.mark.parametrize("page", [p for p in blocks.PAGES if p.name != "README.md"], ids=lambda p: p.name)
+def test_measured_numbers_are_in_generated_blocks(page):
+    assert typed_numbers(page.read_text()) == []
+
+
+def test_typed_numbers_are_seen():
+    assert typed_numbers("It takes 12.2 % of the time, with an R² of 0.69.") == ["12.2 %", "R² of 0.69"]
+    assert typed_numbers("A feature with a correlation above 0.95.\n```\nerror 0.5\n```\n") == []
 
 
 def test_getting_started_prints_what_it_shows(elsewhere, capsys):

@@ -1,6 +1,6 @@
-"""Diverse, non-redundant representations: one kernel, many complementary low-dimensional views.
+"""Find, explain and use independent axes and clusters of data, in the style of scikit-learn.
 
-Names are loaded on first use, so ``import polyfold`` costs milliseconds.
+Names are loaded on first use, so ``import polyfold`` takes milliseconds.
 """
 
 import importlib

@@ -29,7 +29,7 @@ def row_blocks(n_rows: int, width: int, itemsize: int = 8) -> Iterator[slice]:
 
 
 def as_dense(X: Matrix) -> NDArray:
-    """Return `X` as an array, filled in where it is sparse."""
+    """Return `X` as an array, dense if it was sparse."""
     return X.toarray() if sp.issparse(X) else np.asarray(X)
 
 
@@ -60,7 +60,7 @@ def inverse_square_root(K: NDArray, *, cut: float) -> tuple[NDArray, float, floa
 
 
 def _triangular_root(K: NDArray, cut: float) -> NDArray | None:
-    """Inverse of the Cholesky factor where no eigenvalue can be below the cut: half the work of eigenvectors."""
+    """Inverse of the Cholesky factor if no eigenvalue can be below the cut: half the work of eigenvectors."""
     L, info = scipy.linalg.lapack.dpotrf(K, lower=1, clean=1)
     if info != 0:
         return None

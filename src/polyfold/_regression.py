@@ -21,11 +21,11 @@ from polyfold._typing import Matrix
 
 REGRESSORS = ("nadaraya_watson", "locally_linear")
 _BLOCK = 1_000_000
-# Share of the trace added to the local moment matrix: a neighbourhood of one point has no slope.
+# Fraction of the trace added to the local moment matrix: a neighbourhood of one point has no slope.
 _RIDGE = 1e-6
-# Squares of bandwidths within these limits are numbers; beyond them a smoother sees one point, or all alike.
+# Squares of bandwidths within these limits are numbers; beyond them a smoother sees one point, or all points as equal.
 _NARROWEST, _WIDEST = 1e-150, 1e150
-# Weights below exp(-45) change no digit, not even beside the ridge; a product of sparse weights pays below a tenth.
+# Weights below exp(-45) change no digit, not even next to the ridge; a product of sparse weights pays below a tenth.
 _NEGLIGIBLE, _SPARSE = 45.0, 0.1
 
 Smoother = Callable[[NDArray, Matrix], NDArray]
@@ -130,7 +130,7 @@ class NeighborRegression:
     """Predict rows of data from their nearest rows in some coordinates, each row without itself.
 
     The fraction of the variance of the data that this leaves unexplained measures coordinates without labels: the
-    reconstruction error of [Blau2017, section 5.1], with nearest neighbours in place of a bandwidth.
+    reconstruction error of [Blau2017, section 5.1], with nearest neighbours instead of a bandwidth.
     """
 
     squares: NDArray  # (m, m), squared distances of the data, scaled to order one

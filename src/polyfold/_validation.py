@@ -181,7 +181,7 @@ def _canonical(X: SparseMatrix) -> SparseMatrix:
 
 
 def own_rows(validated: Matrix, given: object) -> Matrix:
-    """Return `validated` rows that later changes of `given` cannot reach: a copy where they share memory.
+    """Return `validated` rows that later changes of `given` cannot reach: a copy if they share memory.
 
     Files mapped for reading only are kept as they are: they may not fit into memory.
     """

@@ -3,7 +3,7 @@
 Names: the paper's k_l is `sizes[l]`, its V `n_clusterings`, its a `feature_fraction`, its sparse representation h is
 stored as the index of its one nonzero entry, a *code* [Zhang2016, sec. 2].
 
-One protocol finds nearest centres, `assign(rows) -> codes`, for fitting and prediction alike:
+One protocol finds nearest centres, `assign(rows) -> codes`, for both fitting and prediction:
 
 - dense rows, exactly: `DenseSearch`
 - sparse rows, exactly: `SparseSearch`

@@ -28,7 +28,7 @@ from polyfold._threads import njit, threaded
 from polyfold.bootstrap._code_search import check_codes, shared_centers, two_bytes
 from polyfold.bootstrap._sampling import stream_seed
 
-# Rows up to which the matrix of shared centres is decomposed; columns beyond those asked for, if there are more rows.
+# Rows up to which the matrix of shared centres is decomposed; columns beyond the required ones, if there are more rows.
 DENSE_ROWS, OVERSAMPLING = 1500, 10
 # Steps for principal components. For spectral coordinates: the change of the eigenvalues, relative to the gap to one,
 # that ends the iteration, and the largest number of steps.

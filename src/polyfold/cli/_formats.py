@@ -1,6 +1,6 @@
 """Formats of files: arrays and images that are read, models that are described, and results that are written.
 
-A result is never written over an input, never in place of a folder of someone else, and never in part.
+A result is never written over an input, never over a folder of someone else, and never in part.
 """
 
 import os

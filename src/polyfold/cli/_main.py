@@ -28,7 +28,7 @@ def run(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         return _refuse(error.format_message())
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (the reader has gone; nobody reads what follows)
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (the reader has gone; no output is needed any more)
         return 0
     except Exception as error:  # one sentence for the user; POLYFOLD_DEBUG=1 shows the traceback
         if os.environ.get("POLYFOLD_DEBUG"):

@@ -49,7 +49,7 @@ class Form:
         return f"{self.example!r} is {self.parse(pd.Series([self.example])).iloc[0]:g}"
 
     def parse(self, text: pd.Series) -> pd.Series:
-        """Return text of this form as numbers, NaN where it has another form."""
+        """Return text of this form as numbers, NaN if it has another form."""
         if self.style == "plain" and not self.symbol:
             return pd.to_numeric(text, errors="coerce")
         parts = text.astype(object).str.extract(PARTS)

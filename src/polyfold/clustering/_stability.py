@@ -93,7 +93,7 @@ def stability_curve(left: Replicate, right: Replicate) -> dict[int, float]:
 
 
 def information(left: Replicate, right: Replicate, n_clusters: int) -> float:
-    """Bits that two replicates share beyond chance, less those that they do not share."""
+    """Bits that two replicates have in common beyond chance, minus those that they do not."""
     cuts = left.tree.cut(n_clusters), right.tree.cut(n_clusters)
     table = sum_by(sum_by(_counts(left, right), cuts[0]).T, cuts[1]).T
     # Clusters without a row of the sample carry nothing.
@@ -283,7 +283,7 @@ def select_feature_fraction(
         (codes,) = fit_encoder(X, first, [size], feature_fraction=fraction, **options).codes
         parts = code_replicates(codes, size, n_clusters, seeds=seeds, count=MAX_REPLICATES)
         scores[fraction] = mean_stability(parts, n_clusters)
-    # Of equal ones the smallest: its clusterings differ most.
+    # The smallest of equal ones: its clusterings differ most.
     return max(scores, key=lambda fraction: (scores[fraction], -fraction)), scores
 
 
@@ -300,7 +300,7 @@ def _counts(left: Replicate, right: Replicate) -> NDArray:
 
 
 def _positions(tree: ClusterTree) -> Iterator[tuple[int, int]]:
-    """For every merge, the small cluster that stands for the merged one, and the one that it replaces."""
+    """For every merge, the small cluster that represents the merged one, and the one that it replaces."""
     position = np.arange(2 * tree.n_small - 1)
     for number, (left, right) in enumerate(tree.merges):
         position[tree.n_small + number] = position[left]

@@ -21,7 +21,7 @@ from polyfold.bootstrap import gather, sample_rows, scatter, stream_seed
 
 # Rows on which small clusters are found, for each of them; the others join the nearest one.
 ROWS_PER_SMALL_CLUSTER = 40
-# Steps of k-means for small clusters: later ones move hardly any row.
+# Steps of k-means for small clusters: later ones move barely any row.
 STEPS = 20
 
 
@@ -181,7 +181,7 @@ def _targets(count: int, n_clusters: int | None) -> list[int]:
     """Numbers of clusters at which merging continues in fewer coordinates, falling to one."""
     powers = {round(2 ** (i / 2)) for i in range(2 * count.bit_length())}
     if n_clusters is not None:
-        # Down to the number asked for, in as many coordinates.
+        # Down to the required number, in as many coordinates.
         powers = {power for power in powers if power < n_clusters} | {n_clusters}
     return sorted((t for t in powers | {1} if t < count), reverse=True)
 

@@ -15,8 +15,8 @@ def make_strip(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draw points uniformly from a flat strip of width 1 and length `ratio`.
 
-    Its Laplacian eigenfunctions are cos(πk₁x₁/L₁)·cos(πk₂x₂/L₂), so the first floor(L₁/L₂) of them know
-    nothing of x₂: the redundancy of spectral methods in its simplest form.
+    Its Laplacian eigenfunctions are cos(πk₁x₁/L₁)·cos(πk₂x₂/L₂), so the first floor(L₁/L₂) of them do
+    not depend on x₂: the redundancy of spectral methods in its simplest form.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def make_strip(
     X : ndarray of shape (n_samples, 2)
         Points.
     coordinates : ndarray of shape (n_samples, 2)
-        Place along the strip and across it, without noise.
+        Position along the strip and across it, without noise.
 
     References
     ----------

@@ -74,7 +74,7 @@ def make_rectangles(
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """Draw outlines of rectangles that are tall (1) or wide (0).
 
-    Height and width are uniform from 4 to `side` and differ by at least 3, the place is uniform: the law of
+    Height and width are uniform from 4 to `side` and differ by at least 3, and the position is uniform, as in
     the published Rectangles set.
 
     Arguments, results and reference are those of :func:`make_convex`.

@@ -70,11 +70,11 @@ def select_diversity(
         Classes; without them neighbours are retrieved.
     grid : sequence of float, default=(0, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995, 0.999)
     cv : int, splitter or iterable, default=3
-        As in scikit-learn; an integer means stratified folds where `y` is given.
+        As in scikit-learn; an integer means stratified folds if `y` is given.
     scoring : {"retrieval", "accuracy"} or callable, default=None
         "retrieval": fraction of the 10 nearest neighbours in the original space that the modules find. "accuracy": of
         the vote of 5-nearest-neighbours classifiers. A callable gets ``(model, X_train, X_test, y_train, y_test)``
-        with a fitted model. None picks "accuracy" where `y` is given, else "retrieval".
+        with a fitted model. None picks "accuracy" if `y` is given, else "retrieval".
 
     Returns
     -------

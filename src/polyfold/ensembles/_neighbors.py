@@ -40,8 +40,8 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
     ``engine="hnsw"`` finds the candidates with a graph index (FAISS) on the first modules.
 
     If you fit it to a Dask array or data frame while a ``distributed.Client`` is active, the rows stay on the workers
-    and every search runs there. Lost workers change nothing but the time. With a `deadline`, a search returns what has
-    arrived, and `search` returns the fraction of rows searched.
+    and every search runs there. If workers are lost, a search only takes longer. With a `deadline`, it returns what
+    has arrived, and `search` returns the fraction of rows searched.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
         graph index of FAISS on the first modules, with one thread, so that the same data give the same graph. Up to
         7,000 rows are scanned.
     recall : float in (0, 1], default=None
-        Wanted fraction of the `n_neighbors` nearest rows over all modules. The number of modules and candidates are
+        Required fraction of the `n_neighbors` nearest rows over all modules. The number of modules and candidates are
         then chosen on a sample of the training rows. None follows the paper, and means 0.95 for "hnsw".
     deadline : float, default=None
         On a cluster: seconds after which a search returns what has arrived. None waits for all rows.
@@ -67,7 +67,7 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
     engine_ : str
         The engine in use.
     recall_, recall_error_ : float
-        Estimated recall and its standard error, only if a recall is wanted. It is estimated on rows that were not used
+        Estimated recall and its standard error, only if `recall` is given. It is estimated on rows that were not used
         to choose the budget, and holds for training rows and for new rows like them. Ties are not misses.
     modules_, expand_ : int
         The chosen budget: modules searched as one index, and candidates per module (all candidates for "hnsw").

@@ -71,7 +71,7 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     Notes
     -----
     Time O(N D min(N, D)) for the principal directions, milliseconds for the modules, memory O(D²) or O(N²),
-    whichever is smaller; where both are thousands only the top M·H directions are sought. Sparse data are
+    whichever is smaller; if both are thousands, only the top M·H directions are sought. Sparse data are
     centred without being filled in.
 
     `fit` starts again; `partial_fit` continues from the last call of `fit` or `partial_fit`.

@@ -146,7 +146,7 @@ class MultilayerBootstrapNetwork(
     -----
     First layer: O(V n k d) brute force, of which exact search does about a tenth and the graph a fiftieth. Layers
     above: O(V² n). Memory: the training rows, and one or two bytes per sample, clustering and layer. Prediction
-    needs all of that; :class:`~polyfold.Compressed` teaches it to a small network.
+    needs all of that; :class:`~polyfold.Compressed` trains a small network to replace it.
 
     References
     ----------

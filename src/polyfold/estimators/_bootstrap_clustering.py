@@ -45,8 +45,8 @@ class BootstrapClustering(TreeClusterer):
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Where the tree is cut. None (or "auto") takes the level that repeats most information; look at `levels_` and
-        `level_scores_`, and use `labels_at` for another number.
+        Number at which the tree is cut. None (or "auto") takes the level with the largest `level_information_`. Look at
+        `levels_` and `level_scores_`, and use `labels_at` for another number.
     network : MultilayerBootstrapNetwork, optional
         The network to fit, with its own parameters. By default one whose parameters are selected from the data.
     layer : int or "auto", default="auto"
@@ -71,14 +71,14 @@ class BootstrapClustering(TreeClusterer):
     labels_ : ndarray of shape (n_samples,)
         Clusters are numbered by size, the largest first.
     n_clusters_ : int
-        Number of clusters in `labels_`: fewer than asked for if there are fewer distinct points.
+        Number of clusters in `labels_`: fewer than `n_clusters` if there are fewer distinct points.
     levels_ : list of ndarray of shape (n_samples,)
         Nested labels, at most eight levels from coarse to fine: the most stable number of clusters in every doubling.
     level_scores_ : dict
         For the number of clusters of every level, its stability: the adjusted Rand index between the clusters that are
         found in two halves of the points.
     level_information_ : dict
-        For every level, the bits that the two halves share beyond chance, less those that they do not share.
+        For every level, the bits that the two halves have in common beyond chance, minus those that only one has.
     tree_ : structured array
         All clusters of the tree: `parent`, `child`, `size` and `stability` (overlap with the most similar cluster that
         is found in half of the points, 1 if it is the same). The first clusters are the small ones.

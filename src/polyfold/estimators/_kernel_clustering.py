@@ -84,7 +84,7 @@ class EmbeddingClustering(TreeClusterer):
         def replicate(number: int, half: NDArray) -> Replicate:
             model, wanted_here = clone(self), None if wanted is None else min(wanted, size)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what there is to say has been said of all rows
+                warnings.simplefilter("ignore")  # the warnings were issued for all rows
                 rows = some_rows(sample, half, is_pairs=is_pairs)
                 model._fit_tree(rows, wanted_here, child_stream(seeds, "levels", number))
             leaves = model.cluster_tree_.assign(model._coordinates(sample[:, half] if is_pairs else sample))
@@ -112,8 +112,8 @@ class KernelClustering(TreeClusterer):
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Where the tree is cut. None (or "auto") takes the level that repeats most information; look at `levels_` and
-        `level_scores_`, and use `labels_at` for another number.
+        Number at which the tree is cut. None (or "auto") takes the level with the largest `level_information_`. Look at
+        `levels_` and `level_scores_`, and use `labels_at` for another number.
     kernel : str, kernel object or callable, default="auto"
         See :mod:`polyfold.kernels`. "auto" takes diffusion maps with 15 neighbours if all rows have unit length, as
         those of embedding models and of tf-idf, and a bootstrap network (see :class:`BootstrapClustering`) otherwise.

@@ -120,7 +120,7 @@ class KernelCandidates:
                 warnings.simplefilter("always")
                 try:
                     choices[name], messages[name] = choice(name, make(directions)), caught
-                except ValueError:  # too few neighbours for so many directions, for instance
+                except ValueError:  # too few neighbours for that many directions, for instance
                     scores[name] = np.nan
                 else:
                     scores[name] = choices[name].found.unexplained
@@ -188,7 +188,7 @@ def rows_to_fit(
 ) -> tuple[Matrix, NDArray | None]:
     """Return checked rows that are not shared with the caller: those of `X`, or landmarks and their numbers.
 
-    Landmarks stand for very many rows where the kernel `takes_few`, for streams beyond the memory budget, and for very
+    Landmarks represent very many rows if the kernel `takes_few`, for streams beyond the memory budget, and for very
     many rows of a cluster.
     """
     few = getattr(kernel, "takes_few", False)

@@ -124,7 +124,7 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
 
     def _store_modules(self, encoders: NDArray, decoders: NDArray, means: NDArray, spread: float) -> None:
         """Store encoders (M, H, D), decoders (M, D, H) and means (M, D) at once; `spread` is that of a column."""
-        # Moving rows costs as much as encoding them, and is worth it only where a mean would cost digits.
+        # Moving rows costs as much as encoding them, and is worth it only if a mean would cost digits.
         self._is_far = bool(np.abs(means).max() > 16 * spread)
         self.encoders_, self.decoders_, self.means_ = encoders, decoders, means
         self._module_shape = encoders.shape[:2]

@@ -28,7 +28,7 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
     n_components : int, default=20
         H, the dimensions of every module.
     diversity : float, default=0.99
-        λ in [0, 1]. Retrieval likes values near 1, classifiers often 0.5 to 0.99;
+        λ in [0, 1]. Search works best with values near 1, votes with 0.5 to 0.95;
         :func:`polyfold.select_diversity` finds one. At λ = 1 the optimum is not unique and the limit of the
         optima for λ → 1 is taken. Beyond 1 the loss has no minimum.
     kernel : str, kernel object or callable, default="rbf"
@@ -61,7 +61,7 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
     eigenvalues_ : ndarray of shape (r,)
         Of the centred kernel matrix, descending.
     allocation_ : ndarray of shape (k,)
-        In how many modules every direction is held, in total: the n_j of the closed form.
+        Total weight of every direction in all modules: the n_j of the closed form.
     loss_ : float
         The modular loss reached.
     loss_bound_ : float

@@ -84,7 +84,7 @@ class RemixMixin:
     max_iter: int
     tol: float
     spectrum_: Spectrum
-    _directions: Callable[[], int]  # how many a fit looks for where it does not find them all
+    _directions: Callable[[], int]  # number of directions that a fit looks for, if it does not find all of them
     _rng: Callable[[], np.random.RandomState]
 
     def remix(

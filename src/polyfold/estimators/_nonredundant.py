@@ -81,7 +81,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Coordinates of the training points, mean 0; of the landmarks where a stream was fitted by some. Their variance
+        Coordinates of the training points, mean 0; of the landmarks if a stream was fitted by landmarks. Their variance
         is 1 for graph kernels; for Isomap and kernels of two points it is the eigenvalue over n, as in
         `KernelEmbedding`, so that distances mean what they mean there.
     n_components_ : int
@@ -117,15 +117,15 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
 
     Notes
     -----
-    Time O(n·m²) per coordinate and memory O(n·m), with m the rank of the smoother (tens to hundreds), besides the
+    Time O(n·m²) per coordinate and memory O(n·m), with m the rank of the smoother (tens to hundreds), and the
     neighbour graph. Isomap keeps geodesics to at most 1,000 landmarks above 2,000 points. "auto" settings are selected
     on at most 2,500 rows, unless the kernel has a precomputed graph or matrix, which cannot be subsampled.
 
     Walks are solved on all rows of an array, and of a stream that fits the memory budget. Beyond it, on Dask, and for
     Isomap, LLE, LTSA and Hessian LLE, 50,000 landmarks are used, and the other rows are transformed like new ones.
 
-    A disconnected graph is warned of; coordinates then have mean zero in every component. Copies of a point count once
-    in a graph, and get the same coordinates. If a kernel has fewer directions than `n_components`, the other
+    If the graph is not connected, a warning is issued, and coordinates have mean zero in every component. Duplicates
+    count once in a graph, and get the same coordinates. If a kernel has fewer directions than `n_components`, the other
     coordinates are zero, with a warning.
 
     References
@@ -273,7 +273,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         self.neighbor_recall_ = np.nan if operator.near is None else operator.near.recall
 
     def _check_parameters(self, n: int) -> tuple[int | None, float | None]:
-        """Return the number of components and the bandwidth factor, None where "auto"."""
+        """Return the number of components and the bandwidth factor, None for "auto"."""
         check_choice("smoother", self.smoother, SMOOTHERS)
         check_choice("eigen_solver", self.eigen_solver, EIGEN_SOLVERS)
         count = alpha = None
@@ -301,7 +301,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
 
 
 def _natural_scales(operator: Operator, eigenvalues: NDArray) -> NDArray:
-    """Return the standard deviations of the coordinates: 1, or where the kernel has units those of kernel PCA."""
+    """Return the standard deviations of the coordinates: 1, or those of kernel PCA if the kernel has a scale."""
     if not operator.has_units or len(eigenvalues) == 0:
         return np.ones(len(eigenvalues))
     # Isomap's kernel is indefinite: a late coordinate may have a negative eigenvalue.

@@ -98,9 +98,9 @@ class _PlainSequence(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 class SelectedEmbedding(_PlainSequence):
     """The plain spectral embedding without the coordinates that earlier ones predict.
 
-    Computes more eigenvectors than asked for, regresses each on all before it (leave-one-out, locally linear) and
+    Computes more eigenvectors than required, regresses each on all before it (leave-one-out, locally linear) and
     keeps, in order, those whose residual is at least `threshold` [Dsilva2015]_. It can only choose among eigenvectors:
-    where all of them are partly redundant, none is discarded.
+    if all of them are partly redundant, none is discarded.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class SelectedEmbedding(_PlainSequence):
     n_candidates : int, default=None
         Eigenvectors to choose from; None means three times `n_components`, at least 10.
     threshold : float, default=0.3
-        Smallest residual, as a fraction of the spread. If too few reach it, those with the largest residuals join.
+        Smallest residual, as a fraction of the spread. If too few reach it, those with the largest residuals are added.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
@@ -177,7 +177,7 @@ class SequentialRegressionEmbedding(_PlainSequence):
     """Find coordinates one by one in the residual of the earlier ones.
 
     After every coordinate the points are replaced by their residual in a regression on the coordinates, and the kernel
-    is built anew. Simple, and not enough: points leave the manifold on the way [Blau2017, Fig. 4].
+    is built again. This often fails, because the residuals leave the manifold [Blau2017, Fig. 4].
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def regression_residuals(Z: NDArray) -> NDArray:
 
 
 def select_unpredictable(residuals: NDArray, threshold: float, wanted: int) -> NDArray:
-    """First `wanted` numbers above the threshold; where there are fewer, the next largest residuals join."""
+    """First `wanted` numbers above the threshold; if there are fewer, the next largest residuals are added."""
     passed = np.flatnonzero(residuals >= threshold)[:wanted]
     rest = np.setdiff1d(np.argsort(-residuals, kind="stable"), passed, assume_unique=True)
     rest = rest[np.argsort(-residuals[rest], kind="stable")][: wanted - len(passed)]

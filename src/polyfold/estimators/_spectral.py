@@ -26,7 +26,7 @@ _OF_GRAPHS = ("landmarks_", "residuals_", "neighbor_recall_")
 
 
 def _fits_in_chunks(estimator: "SpectralEstimator") -> bool:
-    """Whether `partial_fit` exists, by the parameters; raises AttributeError with the reason where not."""
+    """Whether `partial_fit` exists, by the parameters; raises AttributeError with the reason if not."""
     return estimator._check_incremental()
 
 
@@ -38,7 +38,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
     rank: int
     random_state: RandomState
     n_jobs: int | None
-    _builder: SpectrumBuilder | None = None  # what `partial_fit` goes on from
+    _builder: SpectrumBuilder | None = None  # state from which `partial_fit` continues
 
     @keeps_state_on_failure
     @shows_progress
@@ -88,7 +88,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
             self._check_parameters()
             if first:
                 self._seeds = _draw_seeds(self.random_state)
-            # A copy goes on, so that a chunk that fails has not been counted.
+            # A copy continues, so that a chunk that fails has not been counted.
             builder = self._new_builder()
             if self._builder is not None:
                 builder = self._builder.copy_if_like(builder)

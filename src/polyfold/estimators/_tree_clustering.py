@@ -134,7 +134,7 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return self.cluster_tree_.cut(count)
 
     def _wanted(self, n_rows: int) -> int | None:
-        """Return the number of clusters asked for, None if there is none."""
+        """Return the required number of clusters, None if there is none."""
         if self.n_clusters is None or (isinstance(self.n_clusters, str) and self.n_clusters == "auto"):
             return None
         if isinstance(self.n_clusters, str):

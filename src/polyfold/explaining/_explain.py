@@ -56,7 +56,7 @@ def explain(
     images : tuple of int, default=None
         Height and width, if the rows of `X` are grey images.
     n_top : int, default=5
-        Most features that explain an axis together, and rows in each list of prototypes.
+        Maximum number of features that explain an axis together, and of rows in each list of prototypes.
     levels : bool, default=False
         Explain the clusters of every level of a clusterer (`levels_`), not only those of its labels.
     max_rows : int, default=5000
@@ -175,7 +175,7 @@ class _Builder:
         member = np.array([mask for z in Z.T for mask in ends_of(z)])
         groups = Groups(self.features, member, self.weights, self.images)
         phrases = {key: groups.axis_phrases(c, strengths.ordered(c // 2)) for c, key in enumerate(keys)}
-        # Of an image, another region tells more than a longer name: the strip shows the rest.
+        # For images, another region is more useful than a longer name: the strip shows the rest.
         is_image = self.images is not None
         self.names |= axis_names(phrases, 1 if is_image else groups.length, replaces=is_image)
         for k in range(Z.shape[1]):

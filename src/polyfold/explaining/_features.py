@@ -167,7 +167,7 @@ def _of_table(columns: dict[str, NDArray], names: Sequence[str] | None, texts: S
 def _values(column: Any) -> NDArray:
     """Return a column as floats, or as objects if it holds anything but numbers and dates."""
     values = np.asarray(column)
-    # Of pandas, and of polars: a category may be written as a number.
+    # In pandas and polars, a category may be written as a number.
     if str(getattr(column, "dtype", "")).lower().startswith(("category", "categorical", "enum")):
         return np.array([value if is_missing(value) else str(value) for value in values], dtype=object)
     if values.dtype.kind == "M":
@@ -201,7 +201,7 @@ def _categories(values: NDArray) -> tuple[NDArray, list[str]]:
 
 
 def _filled(numbers: NDArray) -> NDArray:
-    """Return numbers with the median of their column in place of missing and infinite values."""
+    """Return numbers with missing and infinite values replaced by the median of their column."""
     bad = ~np.isfinite(numbers)
     if not bad.any():
         return numbers

@@ -1,4 +1,4 @@
-"""Rows that stand for a cluster or an axis: typical and borderline rows, ends of axes, and steps along them."""
+"""Rows that represent a cluster or an axis: typical and borderline rows, ends of axes, and steps along them."""
 
 import numpy as np
 import scipy.sparse as sp

@@ -93,7 +93,7 @@ def _of_block(X: NDArray, ranks: NDArray, Y: NDArray) -> Strengths:
     fraction = 1 - np.min(errors, axis=0) / total
     varies = np.ptp(X, axis=0) > 0
     fraction = np.where(varies[:, None], np.clip(fraction, 0, 1), 0)
-    # Of the second widest bandwidth: the widest flattens bends, the narrow ones follow the noise.
+    # The second widest bandwidth: the widest flattens bends, the narrow ones follow the noise.
     net, variation = _changes(curves[-2], count[:, :, 0] > 0)
     return Strengths(fraction, np.sign(centred(ranks).T @ Y), np.abs(net) / np.where(variation > 0, variation, 1))
 

@@ -96,7 +96,7 @@ def _unwrap(model: Any, X: Any) -> tuple[Any, Any]:
         return _unwrap(model.representation_, X)
     if not hasattr(model, "transform") and not hasattr(model, "predict") and hasattr(model, "estimator"):
         return _unwrap(model.estimator, X)
-    # A transformer that returns a graph of neighbours stands on the coordinates of its network.
+    # A transformer that returns a graph of neighbours is explained by the coordinates of its network.
     if hasattr(model, "kneighbors_graph") and hasattr(model, "network_"):
         return model.network_, X
     return model, X

@@ -55,7 +55,7 @@ def to_onnx(model: BaseEstimator) -> "onnx.ModelProto":
 
     Notes
     -----
-    The graph works in single precision, and in double precision where single would cost more than 1e-5 of the largest
+    The graph works in single precision, and in double precision if single would cost more than 1e-5 of the largest
     coordinate of the model's own landmarks; outputs are float32 always. Needs the extra ``onnx``.
 
     Examples

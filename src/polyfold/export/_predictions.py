@@ -63,7 +63,7 @@ def _scores(head: BaseEstimator) -> Scores | None:
     """Linear functions whose largest is the prediction of a head."""
     if isinstance(head, LinearClassifierMixin):
         weights, offsets = np.atleast_2d(head.coef_).T, np.atleast_1d(head.intercept_)
-        # Of two classes the first has the score zero.
+        # The first of two classes has the score zero.
         return (
             (np.pad(weights, ((0, 0), (1, 0))), np.pad(offsets, (1, 0)))
             if weights.shape[1] == 1

@@ -58,7 +58,7 @@ def _columns(graph: Graph, spectrum: Spectrum, weights: NDArray, readout: NDArra
 
 
 def _precision(spectrum: Spectrum, landmarks: Matrix, weights: NDArray) -> type[np.floating]:
-    """Return single precision where it is enough for the landmarks themselves, else double."""
+    """Return single precision if it is enough for the landmarks themselves, else double."""
     rows = landmarks[:TRIED].astype(np.float32)
     exact = spectrum.coordinates(rows.astype(np.float64), weights)
     error = np.abs(spectrum.coordinates(rows, weights) - exact).max(initial=0.0)
@@ -80,7 +80,7 @@ def _gaussian(graph: Graph, x: str, kernel: kernels.Gaussian, landmarks: NDArray
 
 
 def _near_zero(graph: Graph, x: str, landmarks: NDArray) -> tuple[str, NDArray]:
-    """Move rows and landmarks alike, to where single precision has digits for their differences."""
+    """Move both rows and landmarks to where single precision has digits for their differences."""
     origin = landmarks.mean(axis=0)
     return graph.minus(x, origin), landmarks - origin
 
@@ -113,7 +113,7 @@ def _cosine(graph: Graph, x: str, kernel: kernels.Cosine, landmarks: NDArray) ->
 
 
 def _or_one(graph: Graph, sizes: str) -> str:
-    """Sizes to divide by: one where they are zero."""
+    """Sizes to divide by: one if they are zero."""
     positive = graph.add("Greater", sizes, np.float64(0))
     return graph.add("Where", positive, sizes, np.float64(1))
 

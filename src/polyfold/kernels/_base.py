@@ -107,7 +107,7 @@ class Kernel(BaseEstimator, ABC):
 
 
 class GraphKernel(BaseEstimator, ABC):
-    """A kernel that is known as an operator on its training points."""
+    """A kernel that is given as an operator on its training points."""
 
     is_pointwise: ClassVar[bool] = False
     takes_few: ClassVar[bool] = False  # whether very many points are replaced by landmarks

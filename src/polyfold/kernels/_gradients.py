@@ -1,4 +1,4 @@
-"""Gradients of the features of a point with respect to the point, in closed form where a kernel has one."""
+"""Gradients of the features of a point with respect to the point, in closed form if a kernel has one."""
 
 from functools import singledispatch
 

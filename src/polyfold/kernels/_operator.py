@@ -73,7 +73,7 @@ class Extension:
         return self.settle((self.image(functions) - taken) / share, functions)
 
     def settle(self, new: NDArray, old: NDArray) -> NDArray:
-        """Put the known values `old` (N, …) in place of `new` (n, …) where a row is a training point."""
+        """Replace the values `new` (n, …) of rows that are training points by their values `old` (N, …)."""
         known = self.matches >= 0
         new[known] = old[self.matches[known]]
         return new
@@ -91,7 +91,7 @@ class Operator:
         The measure w.
     matrix : (N, N) ndarray or sparse matrix
     factor : ndarray of shape (N, m)
-        C, in place of a matrix: that is then C Cᵀ and never formed.
+        C, instead of a matrix, which is then C Cᵀ and never formed.
     measure : ndarray of shape (N,)
         m, how much each point counts in regressions.
     components : ndarray of shape (N,)
@@ -160,7 +160,7 @@ class Operator:
         if self.factor is not None:
             C = self.factor - Q @ (Q.T @ self.factor)
             return float(np.sum((C.T @ C) ** 2))
-        if self.cost is None or self.matrix is None or self.power > 1:  # indefinite, or a power of what is known
+        if self.cost is None or self.matrix is None or self.power > 1:  # indefinite, or a power of a known kernel
             return None
         return float(self.matrix.multiply(self.matrix).sum()) - float(np.sum((Q.T @ (self.matrix @ Q)) ** 2))
 

@@ -27,7 +27,7 @@ def mean_distance_gamma(X: Matrix) -> float:
     Returns
     -------
     gamma : float
-        1.0, with a warning, where all rows are equal.
+        1.0, with a warning, if all rows are equal.
     """
     variance = survey(X).total_variance
     if variance > 0:
@@ -46,7 +46,7 @@ class Gaussian(Kernel):
     Parameters
     ----------
     gamma : float, default=None
-        Inverse squared width. None takes one over the mean squared distance of all pairs, in one pass
+        Factor γ of the squared distance. None takes one over the mean squared distance of all pairs, in one pass
         over the data [Kwok2004]_.
 
     Examples
@@ -80,7 +80,7 @@ class Laplacian(Kernel):
     Parameters
     ----------
     gamma : float, default=None
-        Inverse width. None takes one over the root of the number of columns times the mean squared
+        Factor γ of the distance. None takes one over the root of the number of columns times the mean squared
         distance of all pairs, the Manhattan counterpart of the Gaussian default.
     """
 

@@ -37,7 +37,7 @@ def as_kernel(kernel: KernelLike, *, n_neighbors: int | None = None, n_jobs: int
     kernel : str, Kernel, GraphKernel or callable
     n_neighbors : int, default=None
     n_jobs : int, default=None
-        Override the kernel's own parameters of these names where it has them.
+        Override the kernel's own parameters of these names if it has them.
 
     Returns
     -------

@@ -60,7 +60,7 @@ class LaplacianEigenmaps(GraphKernel):
     neighbors : str, transformer or graph, default="auto"
         "exact", "faiss", "pynndescent", "precomputed" (X holds distances), an object with scikit-learn's
         `KNeighborsTransformer` interface such as :class:`~polyfold.BootstrapNeighborsTransformer`, or a matrix (n, n)
-        of the distances of neighbouring training rows, which has no place for new points.
+        of the distances of neighbouring training rows, which is not defined for new points.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
@@ -68,9 +68,9 @@ class LaplacianEigenmaps(GraphKernel):
     Notes
     -----
     With ``step_time="unit"`` and a density that varies, coordinates settle in the dense part of the data, where
-    steps are short; on a Swiss roll the second dimension is then read off in one half only.
+    steps are short; on a Swiss roll the second dimension is then visible in one half only.
 
-    Copies of a point count as one. Memory O(n·k). New points: a row of the walk on their own neighbours and on the
+    Duplicate points count as one. Memory O(n·k). New points: a row of the walk on their own neighbours and on the
     points that would have chosen them; training points keep their own coordinates.
 
     Examples
@@ -138,7 +138,7 @@ class DiffusionMaps(GraphKernel):
         0 keeps the density, 1 removes it (the Laplace–Beltrami operator).
     epsilon : float, default=None
         Squared step length; None means half the median squared distance to the middle neighbour, so that the cut to
-        neighbours takes off next to nothing.
+        neighbours removes almost nothing.
     neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`.
     n_jobs : int or None, default=None
@@ -197,7 +197,7 @@ class Affinity:
     """Edge weights from distances: exp(−d² / (σ_i σ_j)), or ones where `binary`.
 
     `scales` (n,) holds σ of the training points, and new points take σ from their neighbour number `tuned_to`, or
-    where that is zero the common scale; `density` (n,) holds the q^α by which diffusion maps divide.
+    the common scale if that is zero; `density` (n,) holds the q^α by which diffusion maps divide.
     """
 
     scales: NDArray
@@ -245,7 +245,7 @@ class _Walk:
 
     @property
     def keeps_measure(self) -> bool:
-        """Whether points count in regressions as in the walk: where that makes up for the density of the sample."""
+        """Whether points count in regressions as in the walk: if that compensates for the density of the sample."""
         return self.unit > 0 or self.affinity.density is not None
 
     def operator(self, what: str, *, flip: float, row_points: NDArray | None, power: int = 1) -> Operator:

@@ -27,7 +27,7 @@ def distance_correlation(X: ArrayLike | SparseMatrix, Y: ArrayLike | SparseMatri
     Returns
     -------
     correlation : float
-        Zero where one of both is constant.
+        Zero if one of both is constant.
 
     Notes
     -----

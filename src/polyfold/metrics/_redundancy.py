@@ -40,7 +40,7 @@ def redundancy(
     Z : array-like of shape (n_samples, n_components)
     bandwidth : float or "best", default="best"
         Standard deviation of the Gaussian weights in units of the root mean squared norm of the earlier coordinates
-        (centred); "best" takes, for every coordinate, the one of a grid that predicts best: the sternest judge.
+        (centred); "best" takes, for every coordinate, the one of a grid that predicts best.
     regressor : {"locally_linear", "nadaraya_watson"}, default="locally_linear"
     n_queries : int, default=1000
         Number of points predicted (from all others); None predicts all.
@@ -115,7 +115,7 @@ def psnr(X: ArrayLike, X_rebuilt: ArrayLike, *, data_range: float | None = None)
     Returns
     -------
     decibels : float
-        Infinite where both are equal.
+        Infinite if both are equal.
 
     Examples
     --------

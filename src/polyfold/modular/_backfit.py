@@ -2,7 +2,7 @@
 
 Equations: `backfit_module` is the inner loop (Φ, A_i, B_i; Proposition 3), `solve_backfit` the outer one.
 Deviations: (1) everything happens in the top k = min(r, M·H) principal directions, which hold an optimum
-[docs/explanations/modular-closed-form.md, 2a]; (2) the sum of all modules is kept instead of being formed anew; (3) the
+[docs/explanations/modular-closed-form.md, 2a]; (2) the sum of all modules is updated, not computed again; (3) the
 sweeps end when an epoch lowers the loss by too little, instead of after a fixed number.
 """
 

@@ -2,7 +2,7 @@
 
 If M projections of the right rank with the required sum exist, the result is the global minimum of the
 modular loss. Otherwise, directions are grouped, each group is solved exactly, and the groups of
-lowest level are merged into one frame where that exists.
+lowest level are merged into one frame if that exists.
 
 A group of at most M directions with eigenvalues v is a modular problem of one dimension, solved exactly: with
 k = #{i : v_i (λ + (1-λ) i) > (1-λ)(v_1 + … + v_i)} and β = (v_1 + … + v_k)/(λ + (1-λ)k) its loss is
@@ -103,14 +103,14 @@ def _saturated_alone(allocation: Allocation, M: int, H: int) -> Groups:
 def _grouped_if_balanced(
     groups: Groups, d: NDArray, M: int, H: int, lam: float, rng: np.random.RandomState
 ) -> NDArray | None:
-    """Take the groups where their loss is the bound; None where it is not."""
+    """Take the groups if their loss is the bound, otherwise None."""
     optimum = bound_of(d, waterfill(d, M, H, lam), M, lam)
     gap = grouped_loss(groups, d, M, lam) - optimum
     return _grouped_factors(groups, d, M, lam, rng) if gap <= GAP * np.sum(d**2) else None
 
 
 def _framed(d: NDArray, M: int, H: int, allocation: Allocation, rng: np.random.RandomState) -> NDArray | None:
-    """Saturated directions in every module, a projection frame on the rest, or None where that fails."""
+    """Saturated directions in every module, a projection frame on the rest, or None if that fails."""
     q, p = allocation.saturated, allocation.active
     n, h = allocation.copies[q:p], H - q
     if h < 1 or p - q > MAX_FRAME or not frame_may_exist(n, M, h):
@@ -136,7 +136,7 @@ def _grouped_factors(groups: Groups, d: NDArray, M: int, lam: float, rng: np.ran
 
 
 def _grouped_and_merged(groups: Groups, d: NDArray, M: int, H: int, lam: float, rng: np.random.RandomState) -> NDArray:
-    """Best grouping found by exchanges, its low levels merged into one frame where that exists."""
+    """Best grouping found by exchanges, its low levels merged into one frame if that exists."""
     even = deal(d, H, M)
     if d.size <= MAX_REFINED:
         starts = [refine(start, d, M, lam) for start in (even, groups)]
@@ -147,7 +147,7 @@ def _grouped_and_merged(groups: Groups, d: NDArray, M: int, H: int, lam: float, 
 
 
 def _merge_low_levels(groups: Groups, d: NDArray, M: int, lam: float, rng: np.random.RandomState) -> NDArray:
-    """Replace the largest possible tail of low-level groups by one projection frame, where that gains."""
+    """Replace the largest possible tail of low-level groups by one projection frame, if that lowers the loss."""
     solution = group_solution(pad(groups, d, M), M, lam)
     order = np.argsort(-solution.level, kind="stable")
     groups, losses = [groups[g] for g in order], solution.loss[order]
@@ -189,7 +189,7 @@ def group_solution(values: NDArray, M: int, lam: float) -> GroupSolution:
     level = total / weight
     safe = np.where(level > 0, level, 1.0)[:, None]
     copies = np.where(i <= k[:, None], (M / lam) * (values / safe - (1 - lam)), 0.0)
-    # β²·weight - Σv² by Σ(v - mean)²: no cancellation when the values of a group are alike.
+    # β²·weight - Σv² by Σ(v - mean)²: no cancellation when the values of a group are nearly equal.
     spread = np.where(i <= k[:, None], (values - (total / k)[:, None]) ** 2, 0.0).sum(axis=1)
     loss = (1 - lam) / lam * (total**2 * lam * (k - 1) / (k * weight) - spread)
     return GroupSolution(np.maximum(copies, 0), level, np.maximum(loss, 0) + squares[:, -1] - used)

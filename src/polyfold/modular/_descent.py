@@ -19,8 +19,8 @@ from polyfold.modular._problem import ModularSolution, autoencoder_terms
 
 RELATIVE_RATES = tuple(2.0**e for e in range(-5, 6))  # in units of M over the largest variance
 Modules = tuple[NDArray, NDArray]  # decoders (M, k, H) and encoders (M, H, k)
-PILOT_EPOCHS = 50  # epochs given to every learning rate before the best one goes on
-RISE = -1e-9  # as a tolerance: a pilot ends where its loss rises by this share
+PILOT_EPOCHS = 50  # epochs given to every learning rate before the best one continues
+RISE = -1e-9  # as a tolerance: a pilot ends if its loss rises by this fraction
 
 
 def descent_gradient(A: NDArray, B: NDArray, variances: NDArray, lam: float) -> Modules:

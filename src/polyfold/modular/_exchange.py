@@ -79,7 +79,7 @@ def group_loss(values: np.ndarray, out: int, into: float, lam: float) -> float:
             spread += (merged[place] - total_open / k) ** 2
         else:
             closed += merged[place] ** 2
-    # β²·weight - Σv² by Σ(v - mean)²: no cancellation when the values of a group are alike.
+    # β²·weight - Σv² by Σ(v - mean)²: no cancellation when the values of a group are nearly equal.
     return max((1 - lam) / lam * (total_open**2 * lam * (k - 1) / (k * weight) - spread), 0.0) + closed
 
 

@@ -74,7 +74,7 @@ def frame_may_exist(n: NDArray, M: int, h: int) -> bool:
 
 
 def projection_frame(n: NDArray, M: int, h: int, rng: np.random.RandomState) -> NDArray | None:
-    """Orthonormal rows U of shape (M, h, p) with Σ_m U_m'U_m = diag(n), or None where none was found.
+    """Orthonormal rows U of shape (M, h, p) with Σ_m U_m'U_m = diag(n), or None if none was found.
 
     There are infinitely many frames, and a long way from a random start leads to another one after the smallest change
     of n. The frame of a rounded n is therefore the start: the way from there is short, and follows n continuously.

@@ -19,7 +19,7 @@ from polyfold.modular._problem import ModularSolution, spectral_loss
 from polyfold.modular._sweeps import random_factors
 
 LEARNING_RATES = tuple(10.0**e for e in range(-6, 3))  # the range searched in [Reeve2018, Sec. 6.1]
-PILOT = 10  # epochs given to every learning rate before the best one goes on
+PILOT = 10  # epochs given to every learning rate before the best one continues
 
 
 def drop_probability(diversity: float, n_modules: int) -> float:

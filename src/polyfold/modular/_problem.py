@@ -210,7 +210,7 @@ def _lower_bound(d: NDArray, M: int, H: int, lam: float, energy: float) -> float
 
 
 def _relative_gap(loss: float, bound: float, energy: float, lam: float) -> float:
-    """Return (loss - bound) / bound, where neither a difference nor a bound below rounding counts."""
+    """Return (loss - bound) / bound, with differences and bounds below rounding taken as zero."""
     eps = np.finfo(np.float64).eps
     # The loss of the single modules is a difference of terms as large as the energy.
     rounding, floor = 4 * eps * (1 - lam) * energy, max(bound, eps * energy)

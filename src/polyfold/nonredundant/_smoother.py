@@ -29,11 +29,11 @@ TRACE_TOL = 3e-3
 # Few points are cheap to treat more exactly, and one function more or less counts for more.
 _FEW_POINTS, _FEW_TOL = 2000, 1e-5
 _MANY_COORDINATES = 4
-# Beyond this share of n the factor costs more than the matrix it replaces.
+# Beyond this fraction of n the factor costs more than the matrix it replaces.
 MAX_RANK_SHARE = 0.25
 SATURATED_SHARE = 0.5
 _RIDGE = 1e-6
-# Pivots below this share of the diagonal add digits of noise, not of the kernel.
+# Pivots below this fraction of the diagonal add digits of noise, not of the kernel.
 _PIVOT_TOL = 1e-7
 # Pivots drawn at once, twice as many when there are many: more at a time saves passes over Z, but adapts less.
 _BLOCK = 48
@@ -66,7 +66,7 @@ class Predictable:
         return replace(self, values=np.empty((0, self.rank)))
 
     def features(self, F: NDArray) -> NDArray:
-        """Return the features z(F), and their products with F where the smoother is locally linear."""
+        """Return the features z(F), and their products with F if the smoother is locally linear."""
         Z = self.factor.rows(F)
         return _with_products(Z, F) if self.linear else Z
 
@@ -84,7 +84,7 @@ class _DenseRows:
 
 @dataclass(frozen=True)
 class _Straight:
-    """The coordinates themselves: what an infinitely wide smoother sees besides the mean."""
+    """The coordinates themselves: what an infinitely wide smoother sees in addition to the mean."""
 
     def rows(self, F: NDArray) -> NDArray:
         return F
@@ -260,7 +260,7 @@ def gaussian_factor(
 
 
 def _draw(left: NDArray, size: int, rng: np.random.RandomState) -> NDArray:
-    """Draw distinct pivots with probability proportional to what is left on the diagonal."""
+    """Draw distinct pivots with probability proportional to the residual diagonal."""
     size = min(size, int(np.count_nonzero(left)))
     return rng.choice(len(left), size=size, replace=False, p=left / left.sum())
 

@@ -87,7 +87,7 @@ def _label(value: object) -> Hashable:
         return None
     try:
         hash(value)
-    except TypeError:  # a list, say
+    except TypeError:  # for example, a list
         return repr(value)
     return value
 
@@ -126,7 +126,7 @@ def _rank(label: Any) -> tuple[int, Any]:
 
 
 def _names(labels: Sequence[Hashable]) -> list[str]:
-    """Return a name for every label, no two alike: texts that look like another label stand in quotes."""
+    """Return a name for every label, all different: texts that look like another label are quoted."""
     texts = [_text(label) for label in labels]
     others = {text for text, label in zip(texts, labels, strict=True) if not isinstance(label, str)}
     quoted = [

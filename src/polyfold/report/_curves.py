@@ -38,9 +38,9 @@ class AllocationDisplay(Display):
     Parameters
     ----------
     allocations : mapping of float to array-like of shape (k,)
-        λ to the shares n_j.
+        λ to the allocation n_j.
     n_modules : int
-        Largest share possible.
+        Upper limit of n_j.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class DiversityDisplay(Display):
     baselines : mapping of str to mapping of str to float, default=None
         Method to its scores, drawn as level lines.
     name : str, default="modular"
-        Of the curve where a panel has one.
+        Name of the curve, for panels with one.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ COLORS = (
 # Beyond twelve classes colours come again with another shape.
 MARKERS = ("o", "^", "s", "D", "v", "P", "X")
 RAMP = "cividis"
-# Of points whose number is missing or infinite.
+# Colour of points whose number is missing or infinite.
 UNKNOWN = "#e20134"
 
 

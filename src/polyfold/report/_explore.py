@@ -215,7 +215,7 @@ def chapter(
     table : sequence of rows of str, default=()
         A comparison; the first row is its head.
     max_bytes : int, default=4600000
-        What the chapter may take of the page.
+        Largest size of the chapter in bytes.
 
     Returns
     -------

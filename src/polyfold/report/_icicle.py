@@ -35,7 +35,7 @@ class ClusterTreeDisplay(Display):
         Number of clusters of the level that is written in bold.
     names : mapping of int to sequence of str, default=None
         For a number of clusters, the names of the clusters of that level. Levels without names show the labels. Text
-        is left out where it does not fit.
+        that does not fit is left out.
 
     Attributes
     ----------

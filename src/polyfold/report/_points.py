@@ -1,4 +1,4 @@
-"""What is known of the points that are shown: columns, labels, clusters, texts, images and further views."""
+"""Data of the points that are shown: columns, labels, clusters, texts, images and further views."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any

@@ -174,7 +174,7 @@ class ViewsDisplay(Display):
     ) -> Self:
         """Plot what a fitted estimator shows of `X`, at most `n_views` parts of it.
 
-        The panel of a module has what all modules share most on its first axis, what is special to it on its second.
+        The panel of a module has what all modules have in common on its first axis, what only it has on its second.
         """
         check_count("n_views", n_views)
         model, rows = unwrap(estimator, X)
@@ -238,7 +238,7 @@ def _densities(ax: "Axes", values: NDArray, y: ArrayLike | None) -> None:
 
 
 def _density(values: NDArray, grid: NDArray) -> NDArray:
-    """Gaussian kernel density on `grid`, bandwidth by Scott's rule; a spike where all values are equal."""
+    """Gaussian kernel density on `grid`, bandwidth by Scott's rule; a spike if all values are equal."""
     width = max(float(values.std()) * len(values) ** -0.2, 1e-3 * float(np.ptp(grid))) or 1.0
     weights = np.exp(-0.5 * ((grid[:, None] - values) / width) ** 2)
     return weights.mean(axis=1) / (width * np.sqrt(2 * np.pi))

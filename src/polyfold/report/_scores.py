@@ -22,7 +22,7 @@ def nearest(rows: Matrix, queries: NDArray, k: int) -> NDArray:
     engine = choose_engine(*rows.shape, sparse=hasattr(rows, "toarray"), approximate=False)
     neighbors = make_search(engine, rows).query(_safe_indexing(rows, queries), min(k + 1, n))[1]
     is_self = neighbors == queries[:, None]
-    is_self[~is_self.any(axis=1), -1] = True  # copies of a point may have pushed it out of its own list
+    is_self[~is_self.any(axis=1), -1] = True  # duplicates of a point may have pushed it out of its own list
     return neighbors[~is_self].reshape(len(queries), -1)
 
 

@@ -125,7 +125,7 @@ def special_plane(modules: NDArray, m: int) -> NDArray:
 
     What every module holds looks the same in all of them, what only one holds is seen in no other. With kernels
     K_m = Z_m Z_m' and their mean K, the first direction maximises w' Z_m' K Z_m w, the second, orthogonal to it,
-    w' Z_m' (K_m - 0.95 K) Z_m w. If all modules are alike, these are the two widest.
+    w' Z_m' (K_m - 0.95 K) Z_m w. If all modules are equal, these are the two widest.
     """
     centred = np.asarray(modules, dtype=np.float64) - np.mean(modules, axis=1, keepdims=True, dtype=np.float64)
     centred /= np.abs(centred).max() or 1.0

@@ -34,7 +34,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
 
     See Also
     --------
-    load : The way back.
+    load : Read a model from a file.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     Returns
     -------
     model : estimator
-        With the same answers, bit for bit, under the same versions of the numerical libraries.
+        Its results are the same, bit for bit, under the same versions of the numerical libraries.
 
     Raises
     ------

@@ -50,7 +50,7 @@ def untrusted(names: Iterable[str]) -> list[str]:
 
 
 def named(name: str) -> Any:
-    """Import what a name stands for."""
+    """Import the object of a name."""
     module, _, attribute = MOVED.get(name, name).rpartition(".")
     return getattr(importlib.import_module(module), attribute)
 
@@ -68,7 +68,7 @@ def _is_allowed(name: str) -> bool:
 
 
 def _is_class(name: str, parent: type) -> bool:
-    """Whether a name stands for a class of this kind that is defined in the module of its name."""
+    """Whether a name belongs to a class of this kind that is defined in the module of its name."""
     value = _found(name)
     return inspect.isclass(value) and issubclass(value, parent) and value.__module__ == name.rpartition(".")[0]
 

@@ -17,7 +17,7 @@ _BUDGET: ContextVar[int | None] = ContextVar("polyfold_memory_budget", default=N
 
 @contextmanager
 def memory_budget(size: int | str) -> Iterator[None]:
-    """Limit the memory of blocks of rows; results do not depend on it.
+    """Limit the memory that blocks of rows may use.
 
     Parameters
     ----------

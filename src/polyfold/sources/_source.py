@@ -38,7 +38,7 @@ class Source(ABC):
     dtype: np.dtype
     stored: np.dtype | None = None  # type in the container, if it is known
     names: tuple[str, ...] | None = None  # of the columns
-    is_checked: bool = False  # whether all rows are known to be finite
+    is_checked: bool = False  # whether all rows were checked to be finite
     is_array: bool = False  # whether all rows are in one array
     is_lazy: bool = False  # whether `map` returns lazy arrays of Dask
 

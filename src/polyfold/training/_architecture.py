@@ -28,7 +28,7 @@ class MLP(BaseEstimator):
     hidden : tuple of int, default=(64,)
         Sizes of the hidden layers.
     activation : {"relu", "tanh", "sigmoid", "gelu", "elu"}, default="relu"
-        What follows every hidden layer.
+        Activation after every hidden layer.
     bias : bool, default=True
         Whether the layers have an offset.
     dropout : float, default=0.0

@@ -1,4 +1,4 @@
-"""M modules that compute at once: stacked weights under ``vmap``, or one after another where that fails."""
+"""M modules that compute at once: stacked weights under ``vmap``, or one after another if that fails."""
 
 import copy
 import logging
@@ -71,7 +71,7 @@ class Chain(nn.Module):
 def build_ensemble(
     architecture: Callable[[int, int], nn.Module], n_modules: int, n_inputs: int, n_outputs: int
 ) -> StackedEnsemble | LoopedEnsemble:
-    """Create the modules, check what they return, and stack them where the architecture allows."""
+    """Create the modules, check what they return, and stack them if the architecture allows it."""
     modules = [_checked(architecture(n_inputs, n_outputs)) for _ in range(n_modules)]
     _check_output(modules[0], n_inputs, n_outputs)
     if n_modules > 1:

@@ -24,7 +24,7 @@ class Training(BaseEstimator):
     Parameters
     ----------
     max_iter : int, default=200
-        Most epochs.
+        Maximum number of epochs.
     batch_size : int, default=256
         Rows per step; the last batch of an epoch may be smaller.
     learning_rate : float, default=1e-3

@@ -51,7 +51,7 @@ function coloring(column) {
   const known = column.values.filter(Number.isFinite);
   const low = known.reduce((a, b) => Math.min(a, b), Infinity);
   const high = known.reduce((a, b) => Math.max(a, b), -Infinity);
-  // The first of 64 colours is that of what is unknown; half a step keeps rounding away from it.
+  // The first of 64 colours is for missing values; half a step keeps rounding away from it.
   const place = (v) => (1.5 + 61.5 * (high === low ? 0 : (v - low) / (high - low))) / 63;
   const values = column.values.map((v) => (Number.isFinite(v) ? place(v) : 0));
   return { values, colors: [UNKNOWN, ...ramp(63).map(legible)], type: "continuous", low, high, unknown: known.length < values.length };
@@ -63,7 +63,7 @@ function classColor(i) {
   return mixed(COLORS[i % COLORS.length], towards, share);
 }
 
-// Colours of many classes: no two alike, neighbours in number far apart in hue (golden angle).
+// Colours of many classes: all different, and neighbouring numbers far apart in hue (golden angle).
 function hueColor(i) {
   const [hue, light, strength] = [(i * 137.508) % 360, [0.5, 0.36, 0.66][i % 3], 0.9];
   const level = (n) => {

@@ -80,7 +80,7 @@ function showBars(title, root, step) {
 // Every axis with the names of its ends and a strip of images, or the features that explain it.
 function showAxes(section, axes) {
   section.hidden = !axes.length;
-  section.classList.toggle("first", axes.some(({ strip }) => strip)); // images tell more than points
+  section.classList.toggle("first", axes.some(({ strip }) => strip)); // images show more than points
   section.lastElementChild.replaceChildren(
     ...axes.map(({ name, ends, strip, features: explained }) => {
       const part = element("div", { className: "axis" }, element("h3", { textContent: name }));

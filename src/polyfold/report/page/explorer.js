@@ -15,7 +15,7 @@ class Explorer {
       onClear: () => this.clear(),
     });
     if (!this.panels.interactive) {
-      say("This browser offers no WebGL, so the views are still pictures. Sliders, classes, rows and neighbours work.");
+      say("This browser offers no WebGL, so the plots are static images. Sliders, classes, rows and neighbours work.");
     }
     this.bind();
     this.tabs();

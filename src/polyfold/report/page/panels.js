@@ -34,7 +34,7 @@ class Panels {
     caption.append(element("span", { textContent: about ? `${name}: ${about}` : name }), element("span", { className: "beyond" }));
     const plot = element("div", { className: "plot", tabIndex: 0 });
     plot.setAttribute("role", "group");
-    plot.setAttribute("aria-label", `${name}: scatter of ${this.n} points; arrow keys walk, Enter shows neighbours`);
+    plot.setAttribute("aria-label", `${name}: scatter of ${this.n} points; arrow keys move, Enter shows neighbours`);
     const canvas = element("canvas");
     plot.append(canvas, ...axisNames(axes));
     figure.append(caption, plot);
@@ -181,21 +181,21 @@ class Panels {
     this.onHover(best, panel);
   }
 
-  // Where a point is in its panel, in pixels.
+  // Position of a point in its panel, in pixels.
   position(panel, i) {
     const { width, height } = panel.plot.getBoundingClientRect();
     const { x, y } = panel.plane;
     return panel.scatter?.getScreenPosition(i) ?? [((x[i] + 1) / 2) * width, ((1 - y[i]) / 2) * height];
   }
 
-  // Where a point is on the screen.
+  // Position of a point on the screen.
   place(panel, i) {
     const { left, top } = panel.plot.getBoundingClientRect();
     const [x, y] = this.position(panel, i);
     return [left + x, top + y];
   }
 
-  // A still picture for machines without WebGL; selection works by class, by row and by key.
+  // A static image for machines without WebGL; selection works by class, by row and by key.
   paint(panel, coloring) {
     panel.coloring = coloring;
     const { width, height } = panel.plot.getBoundingClientRect();
@@ -239,7 +239,7 @@ function axisNames(axes) {
   return ends.filter(([, text]) => text).map(([side, text]) => element("span", { className: `end ${side}`, textContent: text, title: text }));
 }
 
-// One renderer for all panels, or null where the machine has no WebGL for it.
+// One renderer for all panels, or null if the machine has no WebGL.
 function newRenderer() {
   const probe = document.createElement("canvas").getContext("webgl");
   if (!probe || !probe.getExtension("OES_texture_float")) return null;

@@ -25,7 +25,7 @@ const phrase = (d) => (d.word ? d.name : `${d.name} ${d.inside} (rest ${d.outsid
 function showRamp(root, column, { colors, low, high, unknown }) {
   const strip = element("span", { className: "ramp" });
   strip.style.background = `linear-gradient(90deg, ${colors.slice(1).join(",")})`;
-  const step = 10 ** Math.floor(Math.log10((high - low) / 100 || 1)); // two digits of the range say enough
+  const step = 10 ** Math.floor(Math.log10((high - low) / 100 || 1)); // two digits of the range are enough
   const [first, last] = [low, high].map((v) => NUMBER.format(step * Math.round(v / step)));
   const line = element("p", { className: "scale" }, `${column.name} ${first}`, strip, last);
   if (unknown) line.append(swatch(colors[0]), "missing or infinite");
@@ -52,7 +52,7 @@ function imageNode(mean, { width, height }, side) {
   return canvas;
 }
 
-// A thumbnail, `side` pixels at its longer side; the style sheet of the chapter holds the picture.
+// A thumbnail, `side` pixels at its longer side; the style sheet of the chapter holds the image.
 function thumbnail(images, kind, i, side) {
   const scale = side / Math.max(images.width, images.height);
   const node = element("span", { className: `thumb ${kind}` });
@@ -138,7 +138,7 @@ function showSelection(root, chapter, { rows, title }, reference, column, colors
   if (!rows.length) {
     const text = reference
       ? `Select other rows to compare them with “${reference.title}”.`
-      : "Press an entry of the list, or draw a lasso on a plot: you see here what the selected rows have in common.";
+      : "Click an entry of the list, or draw a lasso on a plot. You then see here what the selected rows have in common.";
     root.replaceChildren(element("p", { className: "hint", textContent: text }));
     return;
   }
