@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import polyfold as pf
+from polyfold._regression import NeighborRegression
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import LaplacianEigenmaps, feature_operator
-from polyfold.nonredundant import Settings, extend, next_coordinate
-from polyfold.nonredundant._sequence import criterion
+from polyfold.nonredundant import Settings, best_rotation, extend, next_coordinate
+from polyfold.nonredundant._sequence import criterion, rounding
 from polyfold.spectra import make_solver
 
 
@@ -72,3 +73,31 @@ def test_a_bandwidth_that_leaves_only_noise_is_warned_of():
     X = np.random.RandomState(0).rand(120, 3)
     with pytest.warns(DegenerateDataWarning, match="bandwidth=0.001 is so small that .* for coordinate 2, of 120"):
         pf.NonRedundantEmbedding(2, kernel="laplacian_eigenmaps", bandwidth=1e-3, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("degrees", [20, 70])
+def test_any_mixture_of_two_coordinates_is_rotated_back(degrees):
+    T = np.random.RandomState(0).uniform(-1, 1, (1500, 3))
+    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    F = T @ np.array([[1, 0, 0], [0, c, -s], [0, s, c]]) / T.std()
+    R = best_rotation(NeighborRegression.of(T * [3.0, 2.0, 1.0], np.arange(1500)), F)
+    assert np.abs(np.corrcoef((F @ R).T, T.T)[:3, 3:]).diagonal().min() > 0.99
+
+
+def test_a_wide_bandwidth_is_not_warned_of(recwarn):
+    X = np.random.RandomState(0).rand(120, 2) * [3, 1]
+    pf.NonRedundantEmbedding(2, kernel="laplacian_eigenmaps", bandwidth=1.0, random_state=0).fit(X)
+    assert not recwarn.list
+
+
+def test_a_kernel_of_two_directions_has_no_third_coordinate():
+    operator = feature_operator(np.random.RandomState(0).standard_normal((80, 2)) * [3, 1], None)
+    steps = first_steps(operator, [None, np.inf])
+    F = np.column_stack([step.values for step in steps])
+    assert next_coordinate(operator, make_solver(operator), F, np.inf, Settings(), rounding(steps)) is None
+
+
+def test_coordinates_of_many_points_solve_their_equation():
+    X = np.random.RandomState(0).standard_normal((2500, 12)) * np.linspace(3, 1, 12)
+    for step in first_steps(LaplacianEigenmaps(10).operator_on(X), [None, np.inf]):
+        assert step.residual < 1e-4
