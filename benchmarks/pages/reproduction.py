@@ -25,7 +25,7 @@ RULES = """## How claims are judged
 
 - "A is better than B" holds if our mean over the random draws has that sign, however small the difference.
 - A claim with the word *clearly* or with a number must reach that difference.
-- Claims such as "about equal" need a threshold of our own. It is given with the observation, as *judged*.
+- For claims such as "about equal", we set a threshold. It is written after the observation, as *judged*.
 - A claim about several data sets is judged on each of them.
 - Data sets marked *regenerated* were generated again by the published recipes.
 
