@@ -217,6 +217,15 @@ def test_numbers_of_one_form_are_read_and_reported(call, text, expected, note):
     assert notes == "" if note is None else f"number {note}" in notes
 
 
+@pytest.mark.parametrize("text", ["a;b\n£1,244;-0.664\n£961;-0.613\n", "a;b\n1,244;£4,654.69\n961;£3\n"])
+def test_a_file_has_one_decimal_mark(call, text):
+    """A point that marks decimals in one column makes the commas of the others mark thousands."""
+    write(text)
+    frame, notes = read()
+    np.testing.assert_array_equal(frame["a"], [1244, 961])
+    assert "1,244' is 1244" in notes
+
+
 @pytest.mark.parametrize(
     ("values", "example"),
     [

@@ -8,13 +8,14 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.dummy import DummyRegressor
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 
+import polyfold
 from polyfold import BootstrapClustering, Compressed, ModularKernelPCA, MultilayerBootstrapNetwork
 from polyfold.ensembles import DropoutNetwork
 from polyfold.exceptions import DegenerateDataWarning
@@ -201,6 +202,19 @@ def test_a_precomputed_teacher_is_split_by_rows_and_columns(blobs):
     )
     model = make_pipeline(Compressed(teacher, student=Ridge(), random_state=0), KNeighborsClassifier())
     assert cross_val_score(model, pairwise_distances(X), y, cv=3).min() > 0.8
+
+
+def test_files_and_copies_hold_no_training_rows_of_the_teacher(blobs, tmp_path):
+    X, _ = blobs
+    teacher = BootstrapClustering(3, random_state=0).fit(X)
+    small = Compressed(teacher, student=RidgeClassifier(), random_state=0).fit(X)
+    polyfold.save(small, tmp_path / "small.polyfold")
+    for copy in (polyfold.load(tmp_path / "small.polyfold"), pickle.loads(pickle.dumps(small))):
+        assert not hasattr(copy.estimator, "labels_")
+        np.testing.assert_array_equal(copy.predict(X), small.predict(X))
+    assert hasattr(small.estimator, "labels_")
+    unfitted = pickle.loads(pickle.dumps(Compressed(teacher)))
+    assert hasattr(unfitted.estimator, "labels_")  # a worker must find the fitted teacher
 
 
 def test_sparse_rows_train_the_network_as_dense_ones_do(blobs):

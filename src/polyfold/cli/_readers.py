@@ -64,10 +64,9 @@ class Form:
 class FormFinder:
     """Find the one form in which all values of a column are numbers, chunk by chunk."""
 
-    def __init__(self, is_comma_separated: bool):
+    def __init__(self) -> None:
         self._symbols: set[str] = set()
-        order = ("plain", "thousands", "comma") if is_comma_separated else ("plain", "comma", "thousands")
-        self._styles = list(order)
+        self._styles = list(STYLES)
         self._all_numbers, self._n_values, self._n_numbers = True, 0, 0
         self._first, self._other = "", ""
 
@@ -89,15 +88,26 @@ class FormFinder:
         self._first = self._first or (marked.iloc[0] if len(marked) else "")
         self._other = self._other or (values[~is_number].iloc[0] if not is_number.all() else values.iloc[0])
 
-    def form(self) -> Form | None:
+    @property
+    def needs_point(self) -> bool:
+        """Whether the values are numbers only if the decimal mark is a point, such as '1,234.5'."""
+        return self._is_number and self._styles == ["thousands"]
+
+    def form(self, has_point: bool) -> Form | None:
         """Return the form, or None if some value is not a number, or forms or symbols differ."""
-        if not (self._all_numbers and self._n_values and len(self._symbols) == 1 and self._styles):
+        if not self._is_number:
             return None
-        return Form(self._styles[0], min(self._symbols), self._first or self._other)
+        # '1,234' may be either: one file has one decimal mark.
+        style = "comma" if "comma" in self._styles and "plain" not in self._styles and not has_point else self._styles[0]
+        return Form(style, min(self._symbols), self._first or self._other)
 
     def doubt(self) -> str:
         """Return an example if most values look like numbers or dates, and yet the column is text."""
-        return self._other if self.form() is None and self._n_numbers > self._n_values / 2 else ""
+        return self._other if not self._is_number and self._n_numbers > self._n_values / 2 else ""
+
+    @property
+    def _is_number(self) -> bool:
+        return bool(self._all_numbers and self._n_values and len(self._symbols) == 1 and self._styles)
 
 
 def is_number(column: pd.Series) -> bool:
@@ -239,10 +249,11 @@ class Csv:
 
     def forms(self, columns: Sequence[str]) -> tuple[dict[str, Form | None], dict[str, str]]:
         """Return how each column writes its numbers, None for text; and a value of text that looks like numbers."""
-        text: set[str] = set()
+        text, has_point = set[str](), self.separator == ","
         for chunk in self.read(columns, SURVEY) if columns else ():
             text |= {name for name in columns if not is_number(chunk[name])}
-        forms, doubts = _find_forms(self, [name for name in columns if name in text], self.separator == ",")
+            has_point |= any(_has_fractions(chunk[name]) for name in columns if name not in text)
+        forms, doubts = _find_forms(self, [name for name in columns if name in text], has_point)
         return {name: forms[name] if name in text else Form() for name in columns}, doubts
 
     def delayed(self) -> list[Any]:
@@ -251,16 +262,25 @@ class Csv:
         return read(str(self.path.resolve()), dtype=str, **self._options).to_delayed()
 
 
+def _has_fractions(column: pd.Series) -> bool:
+    """Whether some of the numbers of a column are not whole."""
+    return bool((column.dropna() % 1 != 0).any())
+
+
 def _find_forms(
-    reader: "Csv | Parquet", names: list[str], is_comma_separated: bool
+    reader: "Csv | Parquet", names: list[str], has_point: bool
 ) -> tuple[dict[str, Form | None], dict[str, str]]:
-    """Return how each column of text writes numbers, if it does, and a value of those that only look like numbers."""
-    finders = {name: FormFinder(is_comma_separated) for name in names}
+    """Return how each column of text writes numbers, if it does, and a value of those that only look like numbers.
+
+    `has_point` is whether other columns show that the decimal mark is a point.
+    """
+    finders = {name: FormFinder() for name in names}
     for chunk in reader.read(names, SURVEY, text=names) if names else ():
         for name, finder in finders.items():
             finder.update(chunk[name])
+    has_point = has_point or any(finder.needs_point for finder in finders.values())
     return (
-        {name: finder.form() for name, finder in finders.items()},
+        {name: finder.form(has_point) for name, finder in finders.items()},
         {name: finder.doubt() for name, finder in finders.items()},
     )
 
@@ -322,7 +342,7 @@ class Parquet:
         is_numeric = (kinds.is_integer, kinds.is_floating, kinds.is_decimal)
         is_text = (kinds.is_string, kinds.is_large_string)
         text = [name for name, kind in types.items() if any(test(kind) for test in is_text)]
-        forms, doubts = _find_forms(self, text, is_comma_separated=True)
+        forms, doubts = _find_forms(self, text, has_point=True)
         numbers = {name: Form() for name, kind in types.items() if any(test(kind) for test in is_numeric)}
         return {**dict.fromkeys(columns), **numbers, **forms}, doubts
 

@@ -49,7 +49,8 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
 
     .. math:: \min_g \sum_i \ell(g(x_i), t(x_i)).
 
-    It is small and fast, and it needs neither the teacher nor its training data.
+    It is fast, and it needs neither the teacher nor its training data: files and copies of a fitted model hold an
+    unfitted teacher.
 
     Parameters
     ----------
@@ -154,6 +155,11 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         """Return the student's cluster of every point, (n_samples,)."""
         check_is_fitted(self)
         return self._clusters(self._validate(X, reset=False))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A fitted model is stored without the fitted teacher, which may hold its training rows."""
+        state = super().__getstate__()
+        return {**state, "estimator": clone(self.estimator)} if "student_" in state else state
 
     def _teacher_output(self, X: Table, y: object) -> NDArray:
         """Return the output of the teacher; an unfitted teacher is fitted as a copy."""
