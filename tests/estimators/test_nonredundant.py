@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import polyfold as pf
+from polyfold._regression import NeighborRegression
 from polyfold.estimators import _nonredundant
 from polyfold.exceptions import DegenerateDataWarning, GraphWarning
 from polyfold.kernels import DiffusionMaps, Isomap, LaplacianEigenmaps
@@ -190,6 +191,18 @@ def test_locally_linear_smoother_finds_the_height_too():
     X, level = roll()
     model = pf.NonRedundantEmbedding(smoother="locally_linear", random_state=0).fit(X)
     assert r2(model.embedding_, level) > 0.85
+
+
+def test_only_the_sample_is_scored(monkeypatch):
+    scored, unexplained = [], NeighborRegression.unexplained
+    monkeypatch.setattr(NeighborRegression, "unexplained", lambda *given: scored.append(given) or unexplained(*given))
+    counts = []
+    for n in (2500, 2600):  # beyond 2,500 rows, a sample is used for the selection
+        scored.clear()
+        options = {"kernel": "laplacian_eigenmaps", "bandwidth": 0.4, "random_state": 0}
+        pf.NonRedundantEmbedding("auto", **options).fit(make_swiss_roll(n, random_state=0)[0])
+        counts.append(len(scored))
+    assert counts == [6, 6]
 
 
 def test_bandwidth_follows_the_data():

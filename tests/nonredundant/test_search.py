@@ -8,7 +8,7 @@ from polyfold import KernelEmbedding
 from polyfold._policy import BANDWIDTHS
 from polyfold.datasets import make_ring, make_strip
 from polyfold.kernels import HessianLLE, Isomap, LaplacianEigenmaps, TangentAlignment
-from polyfold.nonredundant import MAX_AUTO_COMPONENTS, Settings, find_sequence, next_coordinate
+from polyfold.nonredundant import MAX_AUTO_COMPONENTS, Settings, find_sequence, follow_bandwidths, next_coordinate
 from polyfold.spectra import make_solver
 
 
@@ -123,3 +123,12 @@ def test_a_given_width_is_algorithm_1_on_manifolds_too():
         np.testing.assert_allclose(step.values, literal.values, atol=1e-8)
         F = np.column_stack([F, literal.values])
     assert F.shape[1] == 3
+
+
+def test_selected_bandwidths_give_the_selected_coordinates_without_the_criterion(monkeypatch):
+    X = roll(400, 1.0)[0]
+    found = search(X, 3)
+    operator = LaplacianEigenmaps().operator_on(X)
+    monkeypatch.delattr("polyfold._regression.NeighborRegression.unexplained")
+    steps = follow_bandwidths(operator, make_solver(operator), [step.alpha for step in found], Settings())
+    np.testing.assert_array_equal(values(steps), values(found))

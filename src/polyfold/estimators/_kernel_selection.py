@@ -1,7 +1,7 @@
 """The rows and the kernel of a fit: landmarks of very many rows; kernel, bandwidths and number of coordinates."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -34,6 +34,7 @@ from polyfold.nonredundant import (
     best_rotation,
     criterion,
     find_sequence,
+    follow_bandwidths,
     sample_rows,
     select_kernel,
 )
@@ -61,9 +62,9 @@ class KernelChoice:
         """Return the operator and the coordinates of all rows, with the selected bandwidths."""
         if not self.is_sample:
             return self.operator, self.found.steps
-        alphas = [(step.alpha,) for step in self.found.steps]
-        operator, found = _find(self.kernel, rows, alphas, settings, eigen_solver)
-        return operator, found.steps
+        operator = kernel_operator(self.kernel, rows, settings.seed)
+        alphas = [step.alpha for step in self.found.steps]
+        return operator, follow_bandwidths(operator, make_solver(operator, eigen_solver), alphas, settings)
 
     def rotation(self, operator: Operator, F: NDArray, rows: Matrix, seed: int) -> NDArray:
         """Return the rotation of the coordinates `F`; those of a kernel with units keep their principal axes."""
@@ -94,7 +95,16 @@ class KernelCandidates:
         alphas = [(None,), *[BANDWIDTHS if alpha is None else (alpha,)] * (most - 1)]
 
         def choice(name: str | None, kernel: AnyKernel) -> KernelChoice:
-            operator, found = _find(kernel, some, alphas, settings, eigen_solver, stops=count is None)
+            operator = kernel_operator(kernel, some, settings.seed)
+            found = find_sequence(
+                operator,
+                make_solver(operator, eigen_solver),
+                some,
+                alphas,
+                settings,
+                stops=count is None,
+                by_distances=_holds_distances(kernel, some),
+            )
             return KernelChoice(name, kernel, operator, found, is_sample, alpha is None)
 
         if not self.others:
@@ -128,21 +138,6 @@ class KernelCandidates:
         for warning in messages[name]:
             warnings.warn(warning.message, stacklevel=outside())
         return replace(choices[name], kernel_scores=scores)
-
-
-def _find(
-    kernel: AnyKernel,
-    rows: Matrix,
-    alphas: Sequence[Sequence[float | None]],
-    settings: Settings,
-    eigen_solver: str,
-    *,
-    stops: bool = False,
-) -> tuple[Operator, Selected]:
-    """Return the operator of the rows and their coordinates."""
-    operator = kernel_operator(kernel, rows, settings.seed)
-    solver, by_distances = make_solver(operator, eigen_solver), _holds_distances(kernel, rows)
-    return operator, find_sequence(operator, solver, rows, alphas, settings, stops=stops, by_distances=by_distances)
 
 
 # Kernels that need no dense rows.

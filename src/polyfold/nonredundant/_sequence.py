@@ -4,9 +4,9 @@ Step i solves, in the measure w of the operator (`polyfold.kernels`), with g = �
 
     max gᵀ K g   with   ‖g‖ = 1,   Σ w f = 0 (per component),   Σ m f v = 0 for every v the smoother sees,
 
-[Blau2017, eq. 11 and 12] → `next_coordinate`; steps 4–9 → `find_sequence`. The paper leaves the bandwidth of the
-smoother and the number of coordinates to the user. One criterion selects them: u(F), the fraction of the variance of X
-that remains if every row is predicted from its 10 nearest rows in the standardised coordinates F.
+[Blau2017, eq. 11 and 12] → `next_coordinate`; steps 4–9 → `follow_bandwidths`. The paper leaves the bandwidth of the
+smoother and the number of coordinates to the user. `find_sequence` selects them by one criterion, u(F): the fraction of
+the variance of X that remains if every row is predicted from its 10 nearest rows in the standardised coordinates F.
 
 - Bandwidth: the one with the lowest u, or the widest one within its standard error.
 - Number: a further coordinate f must divide u by a larger factor than the same coordinate, permuted, multiplies it:
@@ -236,6 +236,19 @@ def find_sequence(
             break
         steps.append(step)
     return Selected(steps, np.array(scores), np.array(permuted))
+
+
+def follow_bandwidths(
+    operator: Operator, solver: EigenSolver, alphas: Sequence[float | None], settings: Settings
+) -> list[Step]:
+    """Find one coordinate for each of the `alphas`, without the criterion; fewer if the kernel has no more."""
+    steps: list[Step] = []
+    for alpha in track(alphas, "coordinates"):
+        step = next_coordinate(operator, solver, values_of(steps, operator), alpha, settings, rounding(steps))
+        if step is None:
+            break
+        steps.append(step)
+    return steps
 
 
 def criterion(operator: Operator, X: Matrix, seed: int, *, by_distances: bool = False) -> NeighborRegression:
