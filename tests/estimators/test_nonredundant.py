@@ -1,6 +1,5 @@
 import pickle
 import tracemalloc
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,10 +14,10 @@ from sklearn.preprocessing import StandardScaler
 
 import polyfold as pf
 from polyfold._regression import NeighborRegression
-from polyfold.estimators import _nonredundant
 from polyfold.exceptions import DegenerateDataWarning, GraphWarning
 from polyfold.kernels import DiffusionMaps, Isomap, LaplacianEigenmaps
-from polyfold.nonredundant import Settings, _sequence
+from polyfold.nonredundant import _sequence
+from tests.oracles.nonredundant import dense_functions
 
 KERNELS = ["laplacian_eigenmaps", "lle", "hessian_lle", "ltsa", "isomap", "diffusion"]
 
@@ -171,7 +170,7 @@ def test_the_low_rank_smoother_agrees_with_the_matrix_of_the_paper(kernel, monke
     X, _ = roll(400)
     model = pf.NonRedundantEmbedding(kernel=kernel, bandwidth=0.4, random_state=0)
     low = model.fit_transform(X)
-    monkeypatch.setattr(_nonredundant, "Settings", partial(Settings, dense=True))
+    monkeypatch.setattr(_sequence, "predictable_functions", dense_functions)
     dense = model.fit_transform(X)
     assert not np.array_equal(low, dense)
     assert abs(np.corrcoef(low[:, 1], dense[:, 1])[0, 1]) > 0.998
@@ -185,12 +184,6 @@ def test_eigen_solvers_agree(solver):
     other = pf.NonRedundantEmbedding(eigen_solver=solver, **options).fit_transform(X)
     for i in range(2):
         assert abs(np.corrcoef(auto[:, i], other[:, i])[0, 1]) > 0.999
-
-
-def test_locally_linear_smoother_finds_the_height_too():
-    X, level = roll()
-    model = pf.NonRedundantEmbedding(smoother="locally_linear", random_state=0).fit(X)
-    assert r2(model.embedding_, level) > 0.85
 
 
 def test_only_the_sample_is_scored(monkeypatch):
@@ -328,7 +321,6 @@ def test_duplicates_are_survived(kernel):
         ({"n_neighbors": 30}, "n_neighbors must be an integer >= 1 and <= 29, got 30; X has 30 samples"),
         ({"bandwidth": 0.0}, "bandwidth must be a number > 0, got 0.0"),
         ({"bandwidth": "wide"}, "bandwidth must be one of 'auto', got 'wide'"),
-        ({"smoother": "spline"}, "smoother must be one of"),
         ({"eigen_solver": "amg"}, "eigen_solver must be one of"),
         ({"kernel": "lem"}, "kernel must be one of"),
     ],

@@ -29,7 +29,6 @@ from polyfold.neighbors import is_graph
 from polyfold.nonredundant import (
     MAX_AUTO_COMPONENTS,
     Selected,
-    Settings,
     Step,
     best_rotation,
     criterion,
@@ -58,13 +57,13 @@ class KernelChoice:
     rotates: bool
     kernel_scores: dict[str, float] = field(default_factory=dict)
 
-    def fitted_to(self, rows: Matrix, settings: Settings, eigen_solver: str) -> tuple[Operator, list[Step]]:
+    def fitted_to(self, rows: Matrix, seed: int, eigen_solver: str) -> tuple[Operator, list[Step]]:
         """Return the operator and the coordinates of all rows, with the selected bandwidths."""
         if not self.is_sample:
             return self.operator, self.found.steps
-        operator = kernel_operator(self.kernel, rows, settings.seed)
+        operator = kernel_operator(self.kernel, rows, seed)
         alphas = [step.alpha for step in self.found.steps]
-        return operator, follow_bandwidths(operator, make_solver(operator, eigen_solver), alphas, settings)
+        return operator, follow_bandwidths(operator, make_solver(operator, eigen_solver), alphas, seed)
 
     def rotation(self, operator: Operator, F: NDArray, rows: Matrix, seed: int) -> NDArray:
         """Return the rotation of the coordinates `F`; those of a kernel with units keep their principal axes."""
@@ -84,24 +83,24 @@ class KernelCandidates:
     name: str | None
 
     def select(
-        self, rows: Matrix, count: int | None, alpha: float | None, settings: Settings, eigen_solver: str
+        self, rows: Matrix, count: int | None, alpha: float | None, seed: int, eigen_solver: str
     ) -> KernelChoice:
         """Select whatever is not given, on a sample if there are many rows and something is to be selected."""
         is_open = count is None or alpha is None or bool(self.others)
-        numbers = sample_rows(rows.shape[0], settings.seed)
+        numbers = sample_rows(rows.shape[0], seed)
         is_sample = is_open and len(numbers) < rows.shape[0] and not _is_given(self.first)
         some = rows[numbers] if is_sample else rows
         most = min(MAX_AUTO_COMPONENTS, rows.shape[1]) if count is None else count
         alphas = [(None,), *[BANDWIDTHS if alpha is None else (alpha,)] * (most - 1)]
 
         def choice(name: str | None, kernel: AnyKernel) -> KernelChoice:
-            operator = kernel_operator(kernel, some, settings.seed)
+            operator = kernel_operator(kernel, some, seed)
             found = find_sequence(
                 operator,
                 make_solver(operator, eigen_solver),
                 some,
                 alphas,
-                settings,
+                seed,
                 stops=count is None,
                 by_distances=_holds_distances(kernel, some),
             )

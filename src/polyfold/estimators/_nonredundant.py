@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -26,7 +26,7 @@ from polyfold._validation import (
 from polyfold.estimators._kernel_selection import is_kernel_matrix, kernel_candidates, rows_to_fit
 from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.kernels import KernelLike, Operator, takes_precomputed
-from polyfold.nonredundant import SMOOTHERS, Settings, Step, extend, sample_rows, values_of, warn_if_saturated
+from polyfold.nonredundant import Step, extend, sample_rows, values_of, warn_if_saturated
 from polyfold.sources import all_or_some, as_source, by_blocks, is_stream
 from polyfold.spectra import EIGEN_SOLVERS
 
@@ -64,7 +64,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         widest within its standard error. With "auto", the coordinates after the first are also rotated, so that the
         leading ones have the lowest unexplained fraction, if it falls by three standard errors. Isomap and kernels of
         two points keep their axes. A number is the paper's algorithm to the letter.
-    smoother : {"nadaraya_watson", "locally_linear"}, default="nadaraya_watson"
     eigen_solver : {"auto", "lanczos", "inverse", "multigrid", "dense"}, default="auto"
         "inverse" factorises the kernel by a sparse LU. "multigrid" (extra ``pyamg``) is for random walks on many
         points of low intrinsic dimension; its last digits can differ between values of `n_jobs`. "auto" takes
@@ -149,7 +148,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         kernel: KernelLike = "auto",
         n_neighbors: int | None = None,
         bandwidth: float | str = "auto",
-        smoother: Literal["nadaraya_watson", "locally_linear"] = "nadaraya_watson",
         eigen_solver: str = "auto",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -159,7 +157,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         self.kernel = kernel
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
-        self.smoother = smoother
         self.eigen_solver = eigen_solver
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -188,14 +185,13 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             candidates = kernel_candidates(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
             rows, self.landmarks_ = rows_to_fit(X, candidates.first, validate, seed)
             count, alpha = self._check_parameters(rows.shape[0])
-            settings = Settings(self.smoother, seed=seed)
             with phase("selection"):
-                chosen = candidates.select(rows, count, alpha, settings, self.eigen_solver)
+                chosen = candidates.select(rows, count, alpha, seed, self.eigen_solver)
             if chosen.kernel_scores and chosen.kernel.takes_few and self.landmarks_ is None:
                 rows, self.landmarks_ = all_or_some(rows, few=True, seed=seed)
                 chosen = replace(chosen, is_sample=chosen.is_sample or self.landmarks_ is not None)
             with phase("coordinates"):
-                operator, steps = chosen.fitted_to(rows, settings, self.eigen_solver)
+                operator, steps = chosen.fitted_to(rows, seed, self.eigen_solver)
             if alpha is not None:
                 warn_if_saturated(steps, operator.n_samples)
             with phase("scores"):
@@ -274,7 +270,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
 
     def _check_parameters(self, n: int) -> tuple[int | None, float | None]:
         """Return the number of components and the bandwidth factor, None for "auto"."""
-        check_choice("smoother", self.smoother, SMOOTHERS)
         check_choice("eigen_solver", self.eigen_solver, EIGEN_SOLVERS)
         count = alpha = None
         if isinstance(self.n_components, str):

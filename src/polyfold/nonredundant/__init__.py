@@ -3,7 +3,6 @@
 from polyfold.nonredundant._sequence import (
     MAX_AUTO_COMPONENTS,
     Selected,
-    Settings,
     Step,
     bandwidth_of,
     best_rotation,
@@ -17,13 +16,11 @@ from polyfold.nonredundant._sequence import (
     values_of,
     warn_if_saturated,
 )
-from polyfold.nonredundant._smoother import SMOOTHERS, predictable_functions, smoother_matrix
+from polyfold.nonredundant._smoother import predictable_functions
 
 __all__ = [
     "MAX_AUTO_COMPONENTS",
-    "SMOOTHERS",
     "Selected",
-    "Settings",
     "Step",
     "bandwidth_of",
     "best_rotation",
@@ -35,7 +32,6 @@ __all__ = [
     "predictable_functions",
     "sample_rows",
     "select_kernel",
-    "smoother_matrix",
     "values_of",
     "warn_if_saturated",
 ]
