@@ -75,7 +75,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows one bar for the whole fit on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -100,14 +100,16 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     permuted_scores_ : ndarray
         The same with the last of the coordinates permuted.
     bandwidths_ : ndarray of shape (n_components,)
-        α of every coordinate: nan for the first, inf if it is only uncorrelated with the earlier ones.
+        α of every coordinate before the rotation: nan for the first, inf if it is only uncorrelated with the earlier
+        ones.
     ranks_ : ndarray of shape (n_components,)
-        Number of functions of the earlier coordinates that were excluded.
+        Number of functions of the earlier coordinates that were excluded, for every coordinate before the rotation.
     novelty_ : ndarray of shape (n_components,)
         Residual of every coordinate in a leave-one-out regression on the earlier ones with the bandwidth that predicts
         best, relative to its standard deviation: 1 is new, 0 is a function of the earlier coordinates.
     residuals_ : ndarray of shape (n_components,)
-        Norm of the residual of each eigenvector equation, relative to the cost or the eigenvalue.
+        Norm of the residual of each eigenvector equation, relative to the cost or the eigenvalue; of the coordinates
+        before the rotation.
     neighbor_recall_ : float
         Fraction of the true neighbours in the graph, on 256 rows; 1 for exact search, nan if there is no search.
     landmarks_ : ndarray or None
