@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import polyfold as pf
 from polyfold._regression import NeighborRegression
 from polyfold.exceptions import DegenerateDataWarning, GraphWarning
-from polyfold.kernels import DiffusionMaps, Isomap, LaplacianEigenmaps
+from polyfold.kernels import DiffusionMaps, Isomap, LaplacianEigenmaps, LocallyLinear
 from polyfold.nonredundant import _sequence
 from tests.oracles.nonredundant import dense_functions
 
@@ -184,6 +184,25 @@ def test_eigen_solvers_agree(solver):
     other = pf.NonRedundantEmbedding(eigen_solver=solver, **options).fit_transform(X)
     for i in range(2):
         assert abs(np.corrcoef(auto[:, i], other[:, i])[0, 1]) > 0.999
+
+
+@pytest.mark.filterwarnings("ignore::polyfold.exceptions.GraphWarning")
+@pytest.mark.parametrize(
+    ("options", "unsuitable"), [({"n_neighbors": 4}, {"ltsa"}), ({"eigen_solver": "inverse"}, {"isomap"})]
+)
+def test_kernels_that_the_options_do_not_suit_have_no_score(options, unsuitable):
+    X = np.random.RandomState(0).standard_normal((120, 10))
+    model = pf.NonRedundantEmbedding(5, bandwidth=0.5, random_state=0, **options).fit(X)
+    assert {name for name, score in model.kernel_scores_.items() if np.isnan(score)} == unsuitable
+
+
+def test_errors_of_a_compared_kernel_are_raised(monkeypatch):
+    def broken(self, X):
+        raise ValueError("broken")
+
+    monkeypatch.setattr(LocallyLinear, "operator_on", broken)
+    with pytest.raises(ValueError, match="broken"):
+        pf.NonRedundantEmbedding(random_state=0).fit(roll(100)[0])
 
 
 def test_only_the_sample_is_scored(monkeypatch):

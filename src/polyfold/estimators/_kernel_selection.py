@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polyfold._policy import BANDWIDTHS
 from polyfold._typing import Matrix, Rows
 from polyfold._validation import outside, own_rows
+from polyfold.exceptions import UnsuitableKernelError
 from polyfold.kernels import (
     GraphKernel,
     Isomap,
@@ -129,7 +130,7 @@ class KernelCandidates:
                 warnings.simplefilter("always")
                 try:
                     choices[name], messages[name] = choice(name, make(directions)), caught
-                except ValueError:  # too few neighbours for that many directions, for instance
+                except UnsuitableKernelError:
                     scores[name] = np.nan
                 else:
                     scores[name] = choices[name].found.unexplained

@@ -91,7 +91,8 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     kernel_ : str or kernel object
         Name of the selected kernel, or `kernel` if it was given.
     kernel_scores_ : dict of str to float
-        Unexplained fraction of every kernel that was compared, nan if it cannot be fitted; empty if `kernel` was given.
+        Unexplained fraction of every kernel that was compared; nan if it needs more neighbours, or another eigensolver.
+        Empty if `kernel` was given.
     component_scores_ : ndarray
         Unexplained fraction of the variance of `X` after 1, 2, … coordinates: the residual variance if each row is
         predicted from its 10 nearest rows in the standardised coordinates, relative to the total variance. They are
