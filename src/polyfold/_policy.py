@@ -1,7 +1,7 @@
-"""Every number, chosen by evidence, that changes results of networks, axes, clusters, searches and ensembles.
+"""Numbers, chosen by evidence, that change results of networks, axes, clusters, searches and ensembles.
 
-Each constant has its reason and its evidence. Numbers that are not here are sizes of blocks and samples, counts of
-steps and tolerances; `tests/test_policy.py` lists them.
+Each constant has its reason and its evidence. Other constants of these packages are sizes of blocks and samples, counts
+of steps and tolerances; `tests/test_policy.py` lists them.
 """
 
 # Centres of the last layer per class: fewer would not be stronger than guessing [Zhang2016, sec. 5.3.1].
