@@ -164,6 +164,22 @@ def test_a_deadline_without_any_answer_is_an_error(remote, gate):
         index.kneighbors(NEW)
 
 
+@pytest.mark.parametrize("deadline", [None, 60.0])
+def test_a_deadline_does_not_hide_the_error_of_a_partition(remote, monkeypatch, deadline):
+    index, candidates = remote(deadline=deadline), ModuleSearch.candidates
+
+    def fail(self, *args, **kwargs):
+        if len(self.modules) == 300:  # the last partition
+            raise ArithmeticError("a partition failed")
+        return candidates(self, *args, **kwargs)
+
+    monkeypatch.setattr(ModuleSearch, "candidates", fail)
+    with pytest.raises(ArithmeticError, match="a partition failed"):
+        index.kneighbors(NEW)
+    monkeypatch.undo()
+    assert index.search(NEW[:3]).coverage == 1.0
+
+
 def test_refusals(remote):
     with pytest.raises(ValueError, match="deadline must be a number > 0, got 0; it is in seconds"):
         remote(deadline=0)

@@ -58,6 +58,12 @@ def test_duplicates_have_the_same_coordinates():
     np.testing.assert_array_equal(Z[:40], Z[40:])
 
 
+def test_blocks_and_arrays_give_the_same_map(fitted):
+    if fitted.layout == "spectral":
+        np.testing.assert_array_equal(clone(fitted).fit([X[:90], X[90:]]).embedding_, fitted.embedding_)
+    np.testing.assert_allclose(fitted.transform([NEW[:10], NEW[10:]]), fitted.transform(NEW), atol=1e-10)
+
+
 def test_sparse_rows_and_cosine():
     rows = sp.csr_array(np.abs(X))
     network = clone(NETWORK).set_params(metric="cosine")

@@ -27,7 +27,7 @@ from polyfold.estimators._layouts import (
     umap_layout,
 )
 from polyfold.neighbors import Neighborhoods
-from polyfold.sources import in_memory
+from polyfold.sources import by_blocks, in_memory
 
 
 class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -98,7 +98,9 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
+            A stream is any container of :func:`polyfold.sources.as_source`: files, blocks, Dask.
+            It is loaded into memory.
         y : ignored
         **options : dict
             Passed on to the network's ``fit``, such as ``checkpoint``.
@@ -127,8 +129,14 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """Fit, and return the map of the training points, (n_samples, n_components)."""
         return self.fit(X, y, **options).embedding_.copy()
 
+    @by_blocks
     def transform(self, X: Any) -> NDArray:
-        """Return coordinates of points on the map: (n_samples, n_components)."""
+        """Return coordinates of points on the map: (n_samples, n_components).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
+        """
         check_is_fitted(self)
         k = min(N_NEIGHBORS, len(self.embedding_))
         with using_threads(self.n_jobs):
