@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples
 
-from polyfold._linalg import as_dense, n_distinct, row_norms_safe, unit_rows
+from polyfold._linalg import are_unit_rows, as_dense, n_distinct, unit_rows
 from polyfold._policy import N_NEIGHBORS, ROWS_PER_CLUSTER, SEARCH_ROWS, STABILITY_ROWS
 from polyfold._progress import phase, shows_progress
 from polyfold._typing import RandomState, Rows
@@ -227,9 +227,7 @@ def _looks_embedded(X: Any) -> bool:
     """Whether rows have the length one, up to the rounding of half precision, and enough of them differ for a graph."""
     rows = X if is_stream(X) else check_rows(BaseEstimator(), X, reset=True, minimum=2)
     sample = some_rows(rows, sample_rows(number_of_rows(rows), STABILITY_ROWS, np.random.SeedSequence(0)))
-    norms = row_norms_safe(as_dense(sample).astype(np.float64))
-    has_unit_length = np.all(np.abs(norms - 1.0) < np.finfo(np.float16).eps)
-    return bool(has_unit_length) and n_distinct(sample) > N_NEIGHBORS
+    return are_unit_rows(as_dense(sample)) and n_distinct(sample) > N_NEIGHBORS
 
 
 def number_of_rows(X: Any) -> int:
