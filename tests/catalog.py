@@ -91,7 +91,6 @@ GRAPH = {
     "ltsa": kernels.TangentAlignment(),
     "isomap": kernels.Isomap(),
     "diffusion": kernels.DiffusionMaps(),
-    "bootstrap_eigenmaps": kernels.BootstrapEigenmaps(n_classes=3, n_clusterings=30),
 }
 # Functions of two points that are one formula, without a network behind them.
 KERNELS = [kernel for name, kernel in POINTWISE.items() if name not in ("shared_centers", "callable")]
@@ -116,7 +115,6 @@ _KERNEL_EXEMPT: dict[str, dict[str, str]] = {
         "huge": "whether 1e200 is too large for the user's function is the user's knowledge",
     },
     "shared_centers": _OWN_CENTRE,
-    "bootstrap_eigenmaps": _OWN_CENTRE,
 }
 # d(d + 3)/2 + 1 neighbours and the point itself for Hessians of d = 2, three and itself for planes.
 _MINIMUM = {"hessian_lle": 7, "ltsa": 5}
@@ -124,7 +122,7 @@ _MINIMUM = {"hessian_lle": 7, "ltsa": 5}
 
 def _on_kernel(make: Any, label: str, kernel_name: str, kernel: Any, **changes: Any) -> Entry:
     least = max(changes.pop("minimum", 2), _MINIMUM.get(kernel_name, 3 if kernel_name in GRAPH else 2))
-    if kernel_name in ("shared_centers", "bootstrap_eigenmaps"):
+    if kernel_name == "shared_centers":
         least = max(least, 5)
     exempt = {**_KERNEL_EXEMPT.get(kernel_name, {}), **changes.pop("exempt", {})}
     power = changes.pop("power", _UNITS.get(kernel_name, 0.0))

@@ -55,13 +55,13 @@ SIZES = {
         "_ROUNDING",
     },
     "nonredundant/_smoother.py": {
+        "_CUT",  # of the paper
         "TRACE_TOL",
         "_FEW_POINTS",
         "_FEW_TOL",
         "_MANY_COORDINATES",
         "MAX_RANK_SHARE",
         "SATURATED_SHARE",
-        "_RIDGE",
         "_PIVOT_TOL",
         "_BLOCK",
     },

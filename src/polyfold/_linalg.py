@@ -131,6 +131,11 @@ def row_norms_safe(rows: NDArray) -> NDArray:
     return size * np.sqrt(np.einsum("ij,ij->i", unit, unit))
 
 
+def are_unit_rows(rows: NDArray) -> bool:
+    """Whether all dense rows have length one, up to the rounding of half precision."""
+    return bool(np.all(np.abs(row_norms_safe(rows.astype(np.float64)) - 1.0) < np.finfo(np.float16).eps))
+
+
 def unit_rows(rows: Any) -> Any:
     """Rows, dense or CSR, divided by their norms, in double precision; zero rows stay zero."""
     rows = rows.astype(np.float64)

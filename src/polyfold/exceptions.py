@@ -5,6 +5,10 @@ class MissingExtraError(ImportError):
     """An optional dependency is needed and not installed."""
 
 
+class UnsuitableKernelError(ValueError):
+    """A kernel needs more neighbours than it has, or another eigensolver."""
+
+
 class DegenerateDataWarning(UserWarning):
     """The data have fewer directions than the parameters require."""
 

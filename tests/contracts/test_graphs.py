@@ -12,8 +12,6 @@ from tests.contracts.answers import answers, assert_same, documented_warnings
 from tests.contracts.samples import sheet
 
 MOST = 35  # neighbours that cover what any of them asks for
-# Its neighbours are those of a network, which takes a graph itself.
-OWN = {"bootstrap_eigenmaps"}
 PRINCIPLES = (pf.KernelEmbedding, pf.NonRedundantEmbedding, pf.ModularKernelPCA)
 
 
@@ -22,7 +20,7 @@ def on_kernel(make, kernel):
     return make(**options) if make is not pf.ModularKernelPCA else make(2, **options)
 
 
-@pytest.mark.parametrize("name", sorted(GRAPH.keys() - OWN))
+@pytest.mark.parametrize("name", sorted(GRAPH))
 @pytest.mark.parametrize("make", PRINCIPLES)
 def test_graph_kernels_take_graphs(make, name):
     X = np.array(sheet())
@@ -45,10 +43,6 @@ def test_distances_give_the_result_of_rows(make, name):
         of_distances = on_kernel(make, kernel).fit(cdist(X, X))
         for rows in (X, new):
             assert_same(answers(of_distances, cdist(rows, X)), answers(own, rows), 1e-6)
-
-
-def test_every_graph_kernel_has_the_parameter_or_a_network_that_has():
-    assert {name for name, kernel in GRAPH.items() if "neighbors" not in kernel.get_params()} == OWN
 
 
 @pytest.mark.parametrize("network_of", ["MultilayerBootstrapNetwork", "BootstrapClustering", "BootstrapMap"])

@@ -1,6 +1,5 @@
 import pickle
 import tracemalloc
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,10 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import polyfold as pf
-from polyfold.estimators import _nonredundant
+from polyfold._regression import NeighborRegression
 from polyfold.exceptions import DegenerateDataWarning, GraphWarning
-from polyfold.kernels import DiffusionMaps, Isomap, LaplacianEigenmaps
-from polyfold.nonredundant import Settings, _sequence
+from polyfold.kernels import DiffusionMaps, Isomap, LaplacianEigenmaps, LocallyLinear
+from polyfold.nonredundant import _sequence
+from tests.oracles.nonredundant import dense_functions
 
 KERNELS = ["laplacian_eigenmaps", "lle", "hessian_lle", "ltsa", "isomap", "diffusion"]
 
@@ -170,7 +170,7 @@ def test_the_low_rank_smoother_agrees_with_the_matrix_of_the_paper(kernel, monke
     X, _ = roll(400)
     model = pf.NonRedundantEmbedding(kernel=kernel, bandwidth=0.4, random_state=0)
     low = model.fit_transform(X)
-    monkeypatch.setattr(_nonredundant, "Settings", partial(Settings, dense=True))
+    monkeypatch.setattr(_sequence, "predictable_functions", dense_functions)
     dense = model.fit_transform(X)
     assert not np.array_equal(low, dense)
     assert abs(np.corrcoef(low[:, 1], dense[:, 1])[0, 1]) > 0.998
@@ -186,10 +186,35 @@ def test_eigen_solvers_agree(solver):
         assert abs(np.corrcoef(auto[:, i], other[:, i])[0, 1]) > 0.999
 
 
-def test_locally_linear_smoother_finds_the_height_too():
-    X, level = roll()
-    model = pf.NonRedundantEmbedding(smoother="locally_linear", random_state=0).fit(X)
-    assert r2(model.embedding_, level) > 0.85
+@pytest.mark.filterwarnings("ignore::polyfold.exceptions.GraphWarning")
+@pytest.mark.parametrize(
+    ("options", "unsuitable"), [({"n_neighbors": 4}, {"ltsa"}), ({"eigen_solver": "inverse"}, {"isomap"})]
+)
+def test_kernels_that_the_options_do_not_suit_have_no_score(options, unsuitable):
+    X = np.random.RandomState(0).standard_normal((120, 10))
+    model = pf.NonRedundantEmbedding(5, bandwidth=0.5, random_state=0, **options).fit(X)
+    assert {name for name, score in model.kernel_scores_.items() if np.isnan(score)} == unsuitable
+
+
+def test_errors_of_a_compared_kernel_are_raised(monkeypatch):
+    def broken(self, X):
+        raise ValueError("broken")
+
+    monkeypatch.setattr(LocallyLinear, "operator_on", broken)
+    with pytest.raises(ValueError, match="broken"):
+        pf.NonRedundantEmbedding(random_state=0).fit(roll(100)[0])
+
+
+def test_only_the_sample_is_scored(monkeypatch):
+    scored, unexplained = [], NeighborRegression.unexplained
+    monkeypatch.setattr(NeighborRegression, "unexplained", lambda *given: scored.append(given) or unexplained(*given))
+    counts = []
+    for n in (2500, 2600):  # beyond 2,500 rows, a sample is used for the selection
+        scored.clear()
+        options = {"kernel": "laplacian_eigenmaps", "bandwidth": 0.4, "random_state": 0}
+        pf.NonRedundantEmbedding("auto", **options).fit(make_swiss_roll(n, random_state=0)[0])
+        counts.append(len(scored))
+    assert counts == [6, 6]
 
 
 def test_bandwidth_follows_the_data():
@@ -315,7 +340,6 @@ def test_duplicates_are_survived(kernel):
         ({"n_neighbors": 30}, "n_neighbors must be an integer >= 1 and <= 29, got 30; X has 30 samples"),
         ({"bandwidth": 0.0}, "bandwidth must be a number > 0, got 0.0"),
         ({"bandwidth": "wide"}, "bandwidth must be one of 'auto', got 'wide'"),
-        ({"smoother": "spline"}, "smoother must be one of"),
         ({"eigen_solver": "amg"}, "eigen_solver must be one of"),
         ({"kernel": "lem"}, "kernel must be one of"),
     ],

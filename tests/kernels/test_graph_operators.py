@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from polyfold import MultilayerBootstrapNetwork
-from polyfold.kernels import BootstrapEigenmaps, DiffusionMaps, Gaussian, LaplacianEigenmaps, Precomputed
+from polyfold.kernels import DiffusionMaps, Gaussian, LaplacianEigenmaps, Precomputed, SharedCenters
 from polyfold.kernels._isomap import LandmarkScaling
 from polyfold.kernels._operator import Operator, largest_eigenvalue
 from polyfold.kernels._registry import takes_precomputed
@@ -65,7 +65,7 @@ def test_landmark_scaling_reproduces_distances(rng):
 
 
 def test_the_network_of_the_kernel_has_the_defaults_of_the_estimator():
-    ours, theirs = (inspect.signature(cls).parameters for cls in (BootstrapEigenmaps, MultilayerBootstrapNetwork))
+    ours, theirs = (inspect.signature(cls).parameters for cls in (SharedCenters, MultilayerBootstrapNetwork))
     for name in ("n_classes", "first_layer", "decay"):
         assert ours[name].default == theirs[name].default
 

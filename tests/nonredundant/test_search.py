@@ -8,7 +8,7 @@ from polyfold import KernelEmbedding
 from polyfold._policy import BANDWIDTHS
 from polyfold.datasets import make_ring, make_strip
 from polyfold.kernels import HessianLLE, Isomap, LaplacianEigenmaps, TangentAlignment
-from polyfold.nonredundant import MAX_AUTO_COMPONENTS, Settings, find_sequence, next_coordinate
+from polyfold.nonredundant import MAX_AUTO_COMPONENTS, find_sequence, follow_bandwidths, next_coordinate
 from polyfold.spectra import make_solver
 
 
@@ -16,7 +16,7 @@ def selected(X, count=None, alpha=None, kernel=None):
     operator = (kernel or LaplacianEigenmaps()).operator_on(X)
     bandwidths = BANDWIDTHS if alpha is None else (alpha,)
     bandwidths = [(None,), *[bandwidths] * ((count or MAX_AUTO_COMPONENTS) - 1)]
-    return find_sequence(operator, make_solver(operator), X, bandwidths, Settings(), stops=count is None)
+    return find_sequence(operator, make_solver(operator), X, bandwidths, 0, stops=count is None)
 
 
 def search(*args, **options):
@@ -119,7 +119,16 @@ def test_a_given_width_is_algorithm_1_on_manifolds_too():
     solver = make_solver(operator)
     F = np.empty((400, 0))
     for step in search(X, 3, 0.3, LaplacianEigenmaps(10)):
-        literal = next_coordinate(operator, solver, F, 0.3, Settings())
+        literal = next_coordinate(operator, solver, F, 0.3, 0)
         np.testing.assert_allclose(step.values, literal.values, atol=1e-8)
         F = np.column_stack([F, literal.values])
     assert F.shape[1] == 3
+
+
+def test_selected_bandwidths_give_the_selected_coordinates_without_the_criterion(monkeypatch):
+    X = roll(400, 1.0)[0]
+    found = search(X, 3)
+    operator = LaplacianEigenmaps().operator_on(X)
+    monkeypatch.delattr("polyfold._regression.NeighborRegression.unexplained")
+    steps = follow_bandwidths(operator, make_solver(operator), [step.alpha for step in found], 0)
+    np.testing.assert_array_equal(values(steps), values(found))

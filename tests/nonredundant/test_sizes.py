@@ -1,7 +1,6 @@
 """Smoothers of few and of many points, of one function and of hundreds."""
 
 import numpy as np
-import pytest
 
 import polyfold as pf
 from polyfold.nonredundant import _sequence
@@ -39,20 +38,9 @@ def test_functions_of_few_points_are_orthonormal_in_double_precision():
     np.testing.assert_allclose(found.values.T @ found.values, np.eye(found.rank), atol=1e-8)
 
 
-def test_only_the_dense_smoother_has_all_points_as_landmarks():
+def test_a_wide_smoother_has_few_landmarks():
     F = np.random.RandomState(0).standard_normal((200, 1))
-    dense = predictable_functions(F, 0.5, np.ones(200), dense=True, rng=np.random.RandomState(0))
-    assert len(dense.factor.landmarks) == 200
     assert len(functions(F, 0.5).factor.landmarks) < 100
-
-
-@pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("smoother", ["nadaraya_watson", "locally_linear"])
-def test_functions_are_combinations_of_features(dense, smoother):
-    F = np.random.RandomState(0).standard_normal((150, 1))
-    options = {"dense": dense, "smoother": smoother, "rng": np.random.RandomState(0)}
-    found = predictable_functions(F, 0.5, np.ones(150), **options)
-    np.testing.assert_allclose(found.features(F) @ found.coefficients, found.values, atol=1e-4)
 
 
 def test_smoothers_that_see_more_than_the_root_of_n_functions_end_the_search(monkeypatch):

@@ -7,15 +7,15 @@ import polyfold as pf
 from polyfold._regression import NeighborRegression
 from polyfold.exceptions import DegenerateDataWarning
 from polyfold.kernels import LaplacianEigenmaps, feature_operator
-from polyfold.nonredundant import Settings, best_rotation, extend, next_coordinate
+from polyfold.nonredundant import best_rotation, extend, next_coordinate
 from polyfold.nonredundant._sequence import criterion, rounding
 from polyfold.spectra import make_solver
 
 
-def first_steps(operator, alphas, **options):
+def first_steps(operator, alphas):
     F, found = np.empty((operator.n_samples, 0)), []
     for alpha in alphas:
-        found.append(next_coordinate(operator, make_solver(operator), F, alpha, Settings(**options)))
+        found.append(next_coordinate(operator, make_solver(operator), F, alpha, 0))
         F = np.column_stack([F, found[-1].values])
     return found
 
@@ -55,12 +55,10 @@ def test_the_criterion_takes_rows_unless_distances_are_announced():
     np.testing.assert_allclose(by_rows, by_distances, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("smoother", ["nadaraya_watson", "locally_linear"])
-@pytest.mark.parametrize("dense", [False, True])
-def test_points_next_to_training_points_have_nearly_their_coordinates(dense, smoother):
+def test_points_next_to_training_points_have_nearly_their_coordinates():
     X = np.random.RandomState(0).rand(300, 2) * [3, 1]
     operator = LaplacianEigenmaps(10).operator_on(X)
-    steps = first_steps(operator, [None, 0.5], dense=dense, smoother=smoother)
+    steps = first_steps(operator, [None, 0.5])
     near = X + 1e-4 * np.random.RandomState(1).standard_normal(X.shape)
     found, known = extend(operator, steps, near), np.column_stack([step.values for step in steps])
     for i in range(2):
@@ -94,7 +92,7 @@ def test_a_kernel_of_two_directions_has_no_third_coordinate():
     operator = feature_operator(np.random.RandomState(0).standard_normal((80, 2)) * [3, 1], None)
     steps = first_steps(operator, [None, np.inf])
     F = np.column_stack([step.values for step in steps])
-    assert next_coordinate(operator, make_solver(operator), F, np.inf, Settings(), rounding(steps)) is None
+    assert next_coordinate(operator, make_solver(operator), F, np.inf, 0, rounding(steps)) is None
 
 
 def test_coordinates_of_many_points_solve_their_equation():

@@ -1,6 +1,10 @@
 """Algorithm 1 of [Blau2017], line by line, with dense matrices and loops."""
 
+from dataclasses import dataclass
+
 import numpy as np
+
+from polyfold.nonredundant._smoother import Predictable, gaussian_block
 
 
 def smoothing_matrix(F, h):
@@ -28,6 +32,28 @@ def algorithm_1(K, d, alpha, cut=0.03):
         deflate = np.eye(n) - Q @ Q.T
         projections.append(_top(deflate @ K @ deflate))
     return np.column_stack(projections)
+
+
+@dataclass(frozen=True)
+class DenseRows:
+    """All points as landmarks: z(F) = G(F, F_train)."""
+
+    landmarks: np.ndarray
+    bandwidth: float
+
+    def rows(self, F):
+        return gaussian_block(F, self.landmarks, self.bandwidth)
+
+
+def dense_functions(F, bandwidth, weights, rng=None):
+    """Step 6 in a measure, by the whole smoother: in place of `predictable_functions`, which has a low rank."""
+    rows = DenseRows(np.array(F), bandwidth)
+    G = rows.rows(F) * weights
+    P, root = G / G.sum(axis=1, keepdims=True), np.sqrt(weights)
+    _, gains, Vt = np.linalg.svd(root[:, None] * P / root)
+    values = Vt[gains > 0.03 * gains[0]].T / root[:, None]
+    coefficients = np.linalg.lstsq(rows.rows(F), values, rcond=1e-10)[0]
+    return Predictable(rows, coefficients, values, gains[: values.shape[1]])
 
 
 def _top(K):

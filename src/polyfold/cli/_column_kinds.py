@@ -21,6 +21,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from polyfold._linalg import are_unit_rows
 from polyfold.cli import aligned
 from polyfold.cli._readers import Form, is_number
 
@@ -328,7 +329,7 @@ def has_unit_rows(frame: pd.DataFrame) -> bool:
     """Whether a table is an embedding: numbers only, and all rows of unit length, which scaling would destroy."""
     if any(kind.kind != "f" for kind in frame.dtypes) or frame.shape[1] < 2:
         return False
-    return bool(np.all(np.abs(np.linalg.norm(frame.to_numpy(), axis=1) - 1.0) < np.finfo(np.float16).eps))
+    return are_unit_rows(frame.to_numpy())
 
 
 def _of_table(frame: pd.DataFrame, choice: str, plan: Plan) -> ColumnTransformer:

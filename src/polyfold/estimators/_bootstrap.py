@@ -209,7 +209,6 @@ class MultilayerBootstrapNetwork(
         """
         with using_threads(self.n_jobs):
             self._learn(X, n_clusters=self.n_classes, checkpoint=checkpoint, transform_rest=True)
-        del self._replicates
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, checkpoint: str | os.PathLike[str] | None = None) -> NDArray:
@@ -279,10 +278,11 @@ class MultilayerBootstrapNetwork(
         n_clusters: int | None,
         checkpoint: str | os.PathLike[str] | None = None,
         transform_rest: bool = False,
-    ) -> Subsample | None:
-        """Fit to all rows, or to a sample, which is returned; transform the rest of the rows if `transform_rest`.
+    ) -> tuple[Encoder | None, Subsample | None]:
+        """Fit to all rows, or to a sample; transform the rest of the rows if `transform_rest`.
 
-        `n_clusters` is the number at which clusters are compared, if parameters are selected.
+        `n_clusters` is the number at which clusters are compared, if parameters are selected. Returns the replicates,
+        if there are any, and the sample, if it was not all rows.
         """
         self._check_parameters()
         seed = seed_of(self, checkpoint)
@@ -296,25 +296,26 @@ class MultilayerBootstrapNetwork(
         if self.metric_ == "euclidean":
             advise_scaling(self, rows)
         with phase("network"):
-            self.encoder_ = self._fit_encoder(rows, sizes, n_clusters, seeds, stored)
+            self.encoder_, replicates = self._fit_encoder(rows, sizes, n_clusters, seeds, stored)
         with phase("output"):
             self._finish(seed, output_dtype(rows, X))
         with phase("other rows"):
             if subsample is not None and transform_rest:
                 reader = RowReader(self.encoder_, len(sizes) - 1, partial(_read_output, self.output_))
                 (self.embedding_,) = subsample.transform_rest(reader, (self.embedding_,))
-        return subsample
+        return replicates, subsample
 
     def _fit_encoder(
         self, X: Any, sizes: list[int], n_clusters: int | None, seeds: np.random.SeedSequence, stored: Any
-    ) -> Encoder:
+    ) -> tuple[Encoder, Encoder | None]:
+        """Return the layers, and the replicates if the number of clusterings is selected."""
         jobs = n_threads()
         first = make_first_layer(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], seeds=seeds)
         self.feature_fraction_, self.feature_fraction_scores_ = self._select_fraction(X, n_clusters, seeds, jobs)
         rows = first.prepare(X, n_jobs=jobs)
         options = self._fractions() | {"seeds": seeds, "n_jobs": jobs}
         self.reliability_ = np.nan
-        self._replicates, n_clusterings = None, self.n_clusterings
+        replicates, n_clusterings = None, self.n_clusterings
         if is_auto(self.n_clusterings):
             is_small = X.shape[0] <= SEARCH_ROWS or self.metric_ == "precomputed"
             layers, checkpoint = (rows, first, sizes), stored
@@ -322,12 +323,13 @@ class MultilayerBootstrapNetwork(
                 pilot = child_stream(seeds, "pilot", 2)
                 sample = X[sample_rows(X.shape[0], SEARCH_ROWS, pilot)]
                 layers, checkpoint = layers_for(sample, sizes, metric=self.metric_, seeds=pilot), _not_stored
-            self._replicates, self.reliability_ = fit_replicates(*layers, checkpoint=checkpoint, **options)
+            replicates, self.reliability_ = fit_replicates(*layers, checkpoint=checkpoint, **options)
             if is_small:
-                return self._replicates
+                return replicates, replicates
             # One network of as many clusterings: each of them sees twice as many codes as in two replicates.
-            n_clusterings = len(self._replicates.codes[-1])
-        return fit_encoder(rows, first, sizes, n_clusterings=n_clusterings, checkpoint=stored(None), **options)
+            n_clusterings = len(replicates.codes[-1])
+        encoder = fit_encoder(rows, first, sizes, n_clusterings=n_clusterings, checkpoint=stored(None), **options)
+        return encoder, replicates
 
     def _fractions(self) -> dict[str, Any]:
         """Fractions of the features and, if that is not half, of the clusterings below that a clustering sees."""

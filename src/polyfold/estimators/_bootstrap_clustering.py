@@ -12,6 +12,7 @@ from polyfold._progress import phase
 from polyfold._threads import n_threads
 from polyfold._validation import check_count, check_real
 from polyfold.bootstrap import (
+    Encoder,
     SpectralReadout,
     check_layer,
     child_stream,
@@ -31,7 +32,7 @@ from polyfold.clustering import (
     select_layer,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network
-from polyfold.estimators._bootstrap_rows import RowReader, take_feature_names
+from polyfold.estimators._bootstrap_rows import RowReader, Subsample, take_feature_names
 from polyfold.estimators._tree_clustering import TreeClusterer
 
 
@@ -131,24 +132,26 @@ class BootstrapClustering(TreeClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit_coordinates(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any) -> NDArray:
+    def _fit_coordinates(
+        self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any
+    ) -> tuple[NDArray, Subsample | None]:
         check_real("noise", self.noise, minimum=0, maximum=1)
         check_layer(self.layer)
         check_count("n_init", self.n_init)
         self.network_ = network = self._network(wanted, seeds)
         with phase("network"):
-            self._subsample = network._learn(X, n_clusters=wanted, **options)
+            replicates, subsample = network._learn(X, n_clusters=wanted, **options)
         take_feature_names(self, network)
         encoder = network.encoder_
         with phase("layer"):
-            self.layer_ = self._select_layer(wanted, seeds)
+            self.layer_ = self._select_layer(replicates, wanted, seeds)
         codes = encoder.codes[self.layer_]
         count = n_coordinates(codes.shape[1], wanted)
         self.embedding_model_ = fit_spectral_readout(
             codes, encoder.sizes[self.layer_], count, seeds=child_stream(seeds, "readout"), n_jobs=n_threads()
         )
         self._dtype = network.embedding_.dtype
-        return self._read(codes)
+        return self._read(codes), subsample
 
     def _coordinates(self, X: Any) -> NDArray:
         return self._read(self._codes(X))
@@ -157,9 +160,11 @@ class BootstrapClustering(TreeClusterer):
         return self.embedding_model_.transform(codes, n_jobs=n_threads()).astype(self._dtype, copy=False)
 
     def _leaves(self, X: Any) -> tuple[NDArray, NDArray]:
-        return self._read_all()(self._codes(X))[1:]
+        return self._code_reader()(self._codes(X))[1:]
 
-    def _replicates(self, wanted: int | None, seeds: np.random.SeedSequence) -> tuple[Replicate, Replicate, NDArray]:
+    def _replicates(
+        self, X: Any, wanted: int | None, seeds: np.random.SeedSequence
+    ) -> tuple[Replicate, Replicate, NDArray]:
         network, encoder = self.network_, self.network_.encoder_
         codes, sizes = encoder.codes[self.layer_], encoder.sizes[: self.layer_ + 1]
         n = codes.shape[1]
@@ -172,20 +177,19 @@ class BootstrapClustering(TreeClusterer):
         options = network._fractions() | {"metric": network.metric_, "seeds": seeds, "n_jobs": n_threads()}
         return *row_replicates(encoder.first.X[numbers], sizes, wanted, **options), self.leaves_[numbers]
 
-    def _transform_rest(self) -> None:
+    def _finish(self, subsample: Subsample | None) -> None:
         encoder = self.network_.encoder_
         codes, size = encoder.codes[self.layer_], encoder.sizes[self.layer_]
         self.membership_: Membership | None = None
         labels = self.cluster_tree_.cut(self.n_clusters_)[self.leaves_]
         if self.noise:
             self.membership_ = fit_membership(codes, size, labels, self.n_clusters_)
-        read = self._read_all()
+        read = self._code_reader()
         self._noise_rows = read.noise(codes, self.leaves_)
-        if self._subsample is not None:
+        if subsample is not None:
             known = self.embedding_, self.leaves_, self._noise_rows
             reader = RowReader(encoder, self.layer_, read)
-            self.embedding_, self.leaves_, self._noise_rows = self._subsample.transform_rest(reader, known)
-        del self._subsample
+            self.embedding_, self.leaves_, self._noise_rows = subsample.transform_rest(reader, known)
 
     @property
     def _is_noise(self) -> NDArray:
@@ -198,8 +202,8 @@ class BootstrapClustering(TreeClusterer):
         # If the number is not known, layers of all widths are needed.
         return MultilayerBootstrapNetwork(2, n_classes=wanted or 2, random_state=rng, n_jobs=self.n_jobs)
 
-    def _select_layer(self, wanted: int | None, seeds: np.random.SeedSequence) -> int:
-        encoder, replicates = self.network_.encoder_, vars(self.network_).pop("_replicates")
+    def _select_layer(self, replicates: Encoder | None, wanted: int | None, seeds: np.random.SeedSequence) -> int:
+        encoder = self.network_.encoder_
         self.layer_scores_: dict[int, float] = {}
         if self.layer != "auto":
             return self.network_._level(self.layer)
@@ -215,7 +219,7 @@ class BootstrapClustering(TreeClusterer):
     def _codes(self, X: Any) -> NDArray:
         return self.network_._encode(self.network_._validate(X, reset=False), self.layer_)
 
-    def _read_all(self) -> "CodeReader":
+    def _code_reader(self) -> "CodeReader":
         cut = self.cluster_tree_.cut(self.n_clusters_)
         return CodeReader(self.embedding_model_, self.cluster_tree_, cut, self.membership_, self.noise, self._dtype)
 

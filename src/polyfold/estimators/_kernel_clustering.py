@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples
 
-from polyfold._linalg import as_dense, n_distinct, row_norms_safe, unit_rows
+from polyfold._linalg import are_unit_rows, as_dense, n_distinct, unit_rows
 from polyfold._policy import N_NEIGHBORS, ROWS_PER_CLUSTER, SEARCH_ROWS, STABILITY_ROWS
 from polyfold._progress import phase, shows_progress
 from polyfold._typing import RandomState, Rows
@@ -47,7 +47,9 @@ class EmbeddingClustering(TreeClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _fit_coordinates(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any) -> NDArray:
+    def _fit_coordinates(
+        self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any
+    ) -> tuple[NDArray, None]:
         n, seed = number_of_rows(X), stream_seed(child_stream(seeds, "readout"))
         self.model_ = KernelEmbedding(n_coordinates(n, wanted), kernel=self.kernel, random_state=seed)
         with warnings.catch_warnings():
@@ -56,8 +58,7 @@ class EmbeddingClustering(TreeClusterer):
             self.model_.fit(X)
         take_feature_names(self, self.model_)
         self._lead = _leading_columns(self.model_)
-        self._given = X if is_stream(X) else self.model_._validate_fitted(X)  # for the levels; not kept
-        return np.asarray(self._coordinates(X))
+        return np.asarray(self._coordinates(X)), None
 
     @by_blocks
     def _coordinates(self, X: Any) -> NDArray:
@@ -70,14 +71,17 @@ class EmbeddingClustering(TreeClusterer):
         lead = np.diag(self._lead)[:, np.argsort(self._lead, kind="stable")]
         return unit_rows(np.hstack([lead[component], Z])[:, : Z.shape[1]]).astype(Z.dtype, copy=False)
 
-    def _replicates(self, wanted: int | None, seeds: np.random.SeedSequence) -> tuple[Replicate, Replicate, NDArray]:
+    def _replicates(
+        self, X: Any, wanted: int | None, seeds: np.random.SeedSequence
+    ) -> tuple[Replicate, Replicate, NDArray]:
         """Two trees from halves of a sample, and the small clusters of all rows of the sample.
 
         Halves are disjoint, unless there are too few rows; then they are three quarters and overlap.
         """
-        numbers = sample_rows(number_of_rows(self._given), SEARCH_ROWS, child_stream(seeds, "rows"))
+        rows = X if is_stream(X) else self.model_._validate_fitted(X)
+        numbers = sample_rows(number_of_rows(rows), SEARCH_ROWS, child_stream(seeds, "rows"))
         is_pairs, n = takes_precomputed(self.kernel), len(numbers)
-        sample = some_rows(self._given, numbers, is_pairs=is_pairs)
+        sample = some_rows(rows, numbers, is_pairs=is_pairs)
         order = np.random.default_rng(child_stream(seeds, "levels")).permutation(n)
         size = n // 2 if n >= 2 * ROWS_PER_CLUSTER else -(-3 * n // 4)
 
@@ -85,16 +89,13 @@ class EmbeddingClustering(TreeClusterer):
             model, wanted_here = clone(self), None if wanted is None else min(wanted, size)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the warnings were issued for all rows
-                rows = some_rows(sample, half, is_pairs=is_pairs)
-                model._fit_tree(rows, wanted_here, child_stream(seeds, "levels", number))
+                some = some_rows(sample, half, is_pairs=is_pairs)
+                model._fit_tree(some, wanted_here, child_stream(seeds, "levels", number))
             leaves = model.cluster_tree_.assign(model._coordinates(sample[:, half] if is_pairs else sample))
             return Replicate(model.cluster_tree_, leaves)
 
         left, right = (replicate(i, np.sort(half)) for i, half in enumerate((order[:size], order[-size:])))
         return left, right, self.leaves_[numbers]
-
-    def _transform_rest(self) -> None:
-        del self._given
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -226,9 +227,7 @@ def _looks_embedded(X: Any) -> bool:
     """Whether rows have the length one, up to the rounding of half precision, and enough of them differ for a graph."""
     rows = X if is_stream(X) else check_rows(BaseEstimator(), X, reset=True, minimum=2)
     sample = some_rows(rows, sample_rows(number_of_rows(rows), STABILITY_ROWS, np.random.SeedSequence(0)))
-    norms = row_norms_safe(as_dense(sample).astype(np.float64))
-    has_unit_length = np.all(np.abs(norms - 1.0) < np.finfo(np.float16).eps)
-    return bool(has_unit_length) and n_distinct(sample) > N_NEIGHBORS
+    return are_unit_rows(as_dense(sample)) and n_distinct(sample) > N_NEIGHBORS
 
 
 def number_of_rows(X: Any) -> int:

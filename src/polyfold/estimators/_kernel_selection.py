@@ -1,7 +1,7 @@
 """The rows and the kernel of a fit: landmarks of very many rows; kernel, bandwidths and number of coordinates."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polyfold._policy import BANDWIDTHS
 from polyfold._typing import Matrix, Rows
 from polyfold._validation import outside, own_rows
+from polyfold.exceptions import UnsuitableKernelError
 from polyfold.kernels import (
     GraphKernel,
     Isomap,
@@ -29,11 +30,11 @@ from polyfold.neighbors import is_graph
 from polyfold.nonredundant import (
     MAX_AUTO_COMPONENTS,
     Selected,
-    Settings,
     Step,
     best_rotation,
     criterion,
     find_sequence,
+    follow_bandwidths,
     sample_rows,
     select_kernel,
 )
@@ -57,13 +58,13 @@ class KernelChoice:
     rotates: bool
     kernel_scores: dict[str, float] = field(default_factory=dict)
 
-    def fitted_to(self, rows: Matrix, settings: Settings, eigen_solver: str) -> tuple[Operator, list[Step]]:
+    def fitted_to(self, rows: Matrix, seed: int, eigen_solver: str) -> tuple[Operator, list[Step]]:
         """Return the operator and the coordinates of all rows, with the selected bandwidths."""
         if not self.is_sample:
             return self.operator, self.found.steps
-        alphas = [(step.alpha,) for step in self.found.steps]
-        operator, found = _find(self.kernel, rows, alphas, settings, eigen_solver)
-        return operator, found.steps
+        operator = kernel_operator(self.kernel, rows, seed)
+        alphas = [step.alpha for step in self.found.steps]
+        return operator, follow_bandwidths(operator, make_solver(operator, eigen_solver), alphas, seed)
 
     def rotation(self, operator: Operator, F: NDArray, rows: Matrix, seed: int) -> NDArray:
         """Return the rotation of the coordinates `F`; those of a kernel with units keep their principal axes."""
@@ -83,18 +84,27 @@ class KernelCandidates:
     name: str | None
 
     def select(
-        self, rows: Matrix, count: int | None, alpha: float | None, settings: Settings, eigen_solver: str
+        self, rows: Matrix, count: int | None, alpha: float | None, seed: int, eigen_solver: str
     ) -> KernelChoice:
         """Select whatever is not given, on a sample if there are many rows and something is to be selected."""
         is_open = count is None or alpha is None or bool(self.others)
-        numbers = sample_rows(rows.shape[0], settings.seed)
+        numbers = sample_rows(rows.shape[0], seed)
         is_sample = is_open and len(numbers) < rows.shape[0] and not _is_given(self.first)
         some = rows[numbers] if is_sample else rows
         most = min(MAX_AUTO_COMPONENTS, rows.shape[1]) if count is None else count
         alphas = [(None,), *[BANDWIDTHS if alpha is None else (alpha,)] * (most - 1)]
 
         def choice(name: str | None, kernel: AnyKernel) -> KernelChoice:
-            operator, found = _find(kernel, some, alphas, settings, eigen_solver, stops=count is None)
+            operator = kernel_operator(kernel, some, seed)
+            found = find_sequence(
+                operator,
+                make_solver(operator, eigen_solver),
+                some,
+                alphas,
+                seed,
+                stops=count is None,
+                by_distances=_holds_distances(kernel, some),
+            )
             return KernelChoice(name, kernel, operator, found, is_sample, alpha is None)
 
         if not self.others:
@@ -120,7 +130,7 @@ class KernelCandidates:
                 warnings.simplefilter("always")
                 try:
                     choices[name], messages[name] = choice(name, make(directions)), caught
-                except ValueError:  # too few neighbours for that many directions, for instance
+                except UnsuitableKernelError:
                     scores[name] = np.nan
                 else:
                     scores[name] = choices[name].found.unexplained
@@ -128,21 +138,6 @@ class KernelCandidates:
         for warning in messages[name]:
             warnings.warn(warning.message, stacklevel=outside())
         return replace(choices[name], kernel_scores=scores)
-
-
-def _find(
-    kernel: AnyKernel,
-    rows: Matrix,
-    alphas: Sequence[Sequence[float | None]],
-    settings: Settings,
-    eigen_solver: str,
-    *,
-    stops: bool = False,
-) -> tuple[Operator, Selected]:
-    """Return the operator of the rows and their coordinates."""
-    operator = kernel_operator(kernel, rows, settings.seed)
-    solver, by_distances = make_solver(operator, eigen_solver), _holds_distances(kernel, rows)
-    return operator, find_sequence(operator, solver, rows, alphas, settings, stops=stops, by_distances=by_distances)
 
 
 # Kernels that need no dense rows.

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -26,7 +26,7 @@ from polyfold._validation import (
 from polyfold.estimators._kernel_selection import is_kernel_matrix, kernel_candidates, rows_to_fit
 from polyfold.estimators._spectral import warn_of_empty_columns
 from polyfold.kernels import KernelLike, Operator, takes_precomputed
-from polyfold.nonredundant import SMOOTHERS, Settings, Step, extend, sample_rows, values_of, warn_if_saturated
+from polyfold.nonredundant import Step, extend, sample_rows, values_of, warn_if_saturated
 from polyfold.sources import all_or_some, as_source, by_blocks, is_stream
 from polyfold.spectra import EIGEN_SOLVERS
 
@@ -64,7 +64,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         widest within its standard error. With "auto", the coordinates after the first are also rotated, so that the
         leading ones have the lowest unexplained fraction, if it falls by three standard errors. Isomap and kernels of
         two points keep their axes. A number is the paper's algorithm to the letter.
-    smoother : {"nadaraya_watson", "locally_linear"}, default="nadaraya_watson"
     eigen_solver : {"auto", "lanczos", "inverse", "multigrid", "dense"}, default="auto"
         "inverse" factorises the kernel by a sparse LU. "multigrid" (extra ``pyamg``) is for random walks on many
         points of low intrinsic dimension; its last digits can differ between values of `n_jobs`. "auto" takes
@@ -76,7 +75,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.
     verbose : int, default=0
-        1 shows one bar for the whole fit, with the time left, on a terminal, and a few lines elsewhere.
+        1 shows one bar for the whole fit on a terminal, and a few lines elsewhere.
 
     Attributes
     ----------
@@ -92,7 +91,8 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     kernel_ : str or kernel object
         Name of the selected kernel, or `kernel` if it was given.
     kernel_scores_ : dict of str to float
-        Unexplained fraction of every kernel that was compared, nan if it cannot be fitted; empty if `kernel` was given.
+        Unexplained fraction of every kernel that was compared; nan if it needs more neighbours, or another eigensolver.
+        Empty if `kernel` was given.
     component_scores_ : ndarray
         Unexplained fraction of the variance of `X` after 1, 2, … coordinates: the residual variance if each row is
         predicted from its 10 nearest rows in the standardised coordinates, relative to the total variance. They are
@@ -101,14 +101,16 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     permuted_scores_ : ndarray
         The same with the last of the coordinates permuted.
     bandwidths_ : ndarray of shape (n_components,)
-        α of every coordinate: nan for the first, inf if it is only uncorrelated with the earlier ones.
+        α of every coordinate before the rotation: nan for the first, inf if it is only uncorrelated with the earlier
+        ones.
     ranks_ : ndarray of shape (n_components,)
-        Number of functions of the earlier coordinates that were excluded.
+        Number of functions of the earlier coordinates that were excluded, for every coordinate before the rotation.
     novelty_ : ndarray of shape (n_components,)
         Residual of every coordinate in a leave-one-out regression on the earlier ones with the bandwidth that predicts
         best, relative to its standard deviation: 1 is new, 0 is a function of the earlier coordinates.
     residuals_ : ndarray of shape (n_components,)
-        Norm of the residual of each eigenvector equation, relative to the cost or the eigenvalue.
+        Norm of the residual of each eigenvector equation, relative to the cost or the eigenvalue; of the coordinates
+        before the rotation.
     neighbor_recall_ : float
         Fraction of the true neighbours in the graph, on 256 rows; 1 for exact search, nan if there is no search.
     landmarks_ : ndarray or None
@@ -149,7 +151,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         kernel: KernelLike = "auto",
         n_neighbors: int | None = None,
         bandwidth: float | str = "auto",
-        smoother: Literal["nadaraya_watson", "locally_linear"] = "nadaraya_watson",
         eigen_solver: str = "auto",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -159,7 +160,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         self.kernel = kernel
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
-        self.smoother = smoother
         self.eigen_solver = eigen_solver
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -188,14 +188,13 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             candidates = kernel_candidates(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
             rows, self.landmarks_ = rows_to_fit(X, candidates.first, validate, seed)
             count, alpha = self._check_parameters(rows.shape[0])
-            settings = Settings(self.smoother, seed=seed)
             with phase("selection"):
-                chosen = candidates.select(rows, count, alpha, settings, self.eigen_solver)
+                chosen = candidates.select(rows, count, alpha, seed, self.eigen_solver)
             if chosen.kernel_scores and chosen.kernel.takes_few and self.landmarks_ is None:
                 rows, self.landmarks_ = all_or_some(rows, few=True, seed=seed)
                 chosen = replace(chosen, is_sample=chosen.is_sample or self.landmarks_ is not None)
             with phase("coordinates"):
-                operator, steps = chosen.fitted_to(rows, settings, self.eigen_solver)
+                operator, steps = chosen.fitted_to(rows, seed, self.eigen_solver)
             if alpha is not None:
                 warn_if_saturated(steps, operator.n_samples)
             with phase("scores"):
@@ -274,7 +273,6 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
 
     def _check_parameters(self, n: int) -> tuple[int | None, float | None]:
         """Return the number of components and the bandwidth factor, None for "auto"."""
-        check_choice("smoother", self.smoother, SMOOTHERS)
         check_choice("eigen_solver", self.eigen_solver, EIGEN_SOLVERS)
         count = alpha = None
         if isinstance(self.n_components, str):

@@ -23,6 +23,7 @@ from polyfold.clustering import (
     select_levels,
     stability_curve,
 )
+from polyfold.estimators._bootstrap_rows import Subsample
 from polyfold.exceptions import DegenerateDataWarning, GuessWarning
 from polyfold.sources import Source, as_source, by_blocks, is_stream
 
@@ -63,11 +64,11 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         wanted = self._wanted(n)
         seeds = np.random.SeedSequence(draw_seed(rng))
         with using_threads(self.n_jobs):
-            self._fit_tree(X, wanted, seeds, **options)
+            subsample = self._fit_tree(X, wanted, seeds, **options)
             with phase("levels"):
-                self._find_levels(wanted, seeds)
+                self._find_levels(X, wanted, seeds)
             with phase("other rows"):
-                self._transform_rest()
+                self._finish(subsample)
                 self.labels_ = self.labels_at(self.n_clusters_)
                 self.levels_ = [self.labels_at(n) for n in self.level_scores_]
         return self
@@ -111,13 +112,13 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         check_is_fitted(self)
         return np.where(self._is_noise, -1, self._cut(n_clusters)[self.leaves_]).astype(np.int32)
 
-    def _fit_tree(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any) -> Self:
+    def _fit_tree(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any) -> Subsample | None:
         with phase("coordinates"):
-            self.embedding_ = self._fit_coordinates(X, wanted, seeds, **options)
+            self.embedding_, subsample = self._fit_coordinates(X, wanted, seeds, **options)
         with phase("tree"):
             streams = child_stream(seeds, "tree")
             self.cluster_tree_, self.leaves_ = fit_tree(self.embedding_, wanted, seeds=streams, n_init=self.n_init)
-        return self
+        return subsample
 
     def _leaves(self, X: Any) -> tuple[NDArray, NDArray]:
         """Small cluster of every row, and whether the row is noise."""
@@ -146,10 +147,10 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             )
         return count
 
-    def _find_levels(self, wanted: int | None, seeds: np.random.SeedSequence) -> None:
+    def _find_levels(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence) -> None:
         """Compare replicates: scores of the levels, the number of clusters, stability of every cluster."""
         tree = self.cluster_tree_
-        left, right, leaves = self._replicates(wanted, child_stream(seeds, "levels"))
+        left, right, leaves = self._replicates(X, wanted, child_stream(seeds, "levels"))
         curve = {n: score for n, score in stability_curve(left, right).items() if n <= tree.n_small}
         if wanted is not None and wanted > tree.n_small:
             warnings.warn(
@@ -174,19 +175,23 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                 stacklevel=outside(),
             )
 
-    def _fit_coordinates(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any) -> NDArray:
-        """Fit the representation; return the coordinates of the rows that it learned from."""
+    def _fit_coordinates(
+        self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any
+    ) -> tuple[NDArray, Subsample | None]:
+        """Fit the representation; return coordinates of its training rows, and the sample if these are not all rows."""
         raise NotImplementedError
 
     def _coordinates(self, X: Any) -> NDArray:
         raise NotImplementedError
 
-    def _replicates(self, wanted: int | None, seeds: np.random.SeedSequence) -> tuple[Replicate, Replicate, NDArray]:
+    def _replicates(
+        self, X: Any, wanted: int | None, seeds: np.random.SeedSequence
+    ) -> tuple[Replicate, Replicate, NDArray]:
         """Two trees from halves of a sample, and the small clusters of all rows of the sample."""
         raise NotImplementedError
 
-    def _transform_rest(self) -> None:
-        """Find coordinates and small clusters of rows that the representation did not learn from, if there are any."""
+    def _finish(self, subsample: Subsample | None) -> None:
+        """Fit what depends on the cut, and find coordinates and small clusters of rows outside the sample."""
 
     @property
     def _is_noise(self) -> NDArray:

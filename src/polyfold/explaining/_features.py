@@ -191,7 +191,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _categories(values: NDArray) -> tuple[NDArray, list[str]]:
-    """Return codes and level names; missing values are a level, rare levels fraction the last code."""
+    """Return codes and level names; missing values are a level, rare levels share the last code."""
     text = np.array(["missing" if is_missing(value) else str(value) for value in values], dtype=str)
     names, codes, counts = np.unique(text, return_inverse=True, return_counts=True)
     frequent = np.argsort(-counts, kind="stable")[:LEVELS]

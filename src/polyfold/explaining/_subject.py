@@ -7,11 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
-from polyfold.report import repeats
+from polyfold.report import repeats, unwrap
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,10 @@ def subject_of(model: Any, sample: Any, rows: NDArray, n: int, *, every_level: b
         return _of_array(_as_values(model), n, rows)
     if isinstance(model, BaseEstimator):
         check_is_fitted(model)
-    model, sample = _unwrap(model, sample)
+    model, sample = unwrap(model, sample, keeps=_classifies)
+    # A transformer that returns a graph of neighbours is explained by the coordinates of its network.
+    if hasattr(model, "kneighbors_graph") and hasattr(model, "network_"):
+        model = model.network_
     if hasattr(model, "labels_") or _classifies(model):
         return _of_clusterer(model, sample, rows, n, every_level)
     if getattr(model, "n_modules", 0) != 1 and hasattr(model, "transform_modules"):
@@ -86,20 +88,6 @@ def _of_array(values: NDArray, n: int, rows: NDArray) -> Subject:
 def _is_fractional(values: NDArray) -> bool:
     """Whether numbers are measurements rather than labels."""
     return values.dtype.kind == "f" and not np.array_equal(values, np.round(values))
-
-
-def _unwrap(model: Any, X: Any) -> tuple[Any, Any]:
-    """Return the estimator inside a pipeline, a frozen model or an ensemble, and the rows as it gets them."""
-    if isinstance(model, Pipeline):
-        return _unwrap(model[-1], model[:-1].transform(X) if len(model.steps) > 1 else X)
-    if hasattr(model, "representation_") and not _classifies(model):
-        return _unwrap(model.representation_, X)
-    if not hasattr(model, "transform") and not hasattr(model, "predict") and hasattr(model, "estimator"):
-        return _unwrap(model.estimator, X)
-    # A transformer that returns a graph of neighbours is explained by the coordinates of its network.
-    if hasattr(model, "kneighbors_graph") and hasattr(model, "network_"):
-        return model.network_, X
-    return model, X
 
 
 def _of_clusterer(model: Any, sample: Any, rows: NDArray, n: int, every_level: bool) -> Subject:

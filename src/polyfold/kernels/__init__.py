@@ -6,7 +6,6 @@ from polyfold.kernels._base import GraphKernel, Kernel, KernelColumns, PointFeat
 from polyfold.kernels._base import IdentityFeatures as IdentityFeatures
 from polyfold.kernels._base import KernelLike as KernelLike
 from polyfold.kernels._base import fourier_features as fourier_features
-from polyfold.kernels._bootstrap_eigenmaps import BootstrapEigenmaps
 from polyfold.kernels._gradients import feature_gradients as feature_gradients
 from polyfold.kernels._isomap import Isomap
 from polyfold.kernels._lle import LocallyLinear
@@ -24,7 +23,6 @@ from polyfold.kernels._walks import DiffusionMaps, LaplacianEigenmaps, intrinsic
 
 # The other names are for the package itself.
 __all__ = [
-    "BootstrapEigenmaps",
     "Cosine",
     "DiffusionMaps",
     "Extension",

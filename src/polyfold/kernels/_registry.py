@@ -3,7 +3,6 @@
 from typing import Any
 
 from polyfold.kernels._base import GraphKernel, Kernel, KernelLike
-from polyfold.kernels._bootstrap_eigenmaps import BootstrapEigenmaps
 from polyfold.kernels._isomap import Isomap
 from polyfold.kernels._lle import LocallyLinear
 from polyfold.kernels._pointwise import CallableKernel, Cosine, Gaussian, Laplacian, Linear, Polynomial, Precomputed
@@ -18,7 +17,6 @@ KERNELS: dict[str, type[Kernel] | type[GraphKernel]] = {
     "poly": Polynomial,
     "cosine": Cosine,
     "shared_centers": SharedCenters,
-    "bootstrap_eigenmaps": BootstrapEigenmaps,
     "precomputed": Precomputed,
     "laplacian_eigenmaps": LaplacianEigenmaps,
     "lle": LocallyLinear,

@@ -1,7 +1,7 @@
 """The similarity of a bootstrap network as a kernel for every solver."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,9 +21,6 @@ from polyfold.bootstrap import (
 )
 from polyfold.kernels._base import Kernel, KernelColumns, PointFeatures
 from polyfold.sources import Source, Survey
-
-if TYPE_CHECKING:
-    from polyfold.kernels._bootstrap_eigenmaps import BootstrapEigenmaps
 
 METRICS = ("euclidean", "cosine", "linear")
 
@@ -91,7 +88,7 @@ class SharedCenters(Kernel):
 
     def _resolve(self, X: Matrix | Source | Survey) -> None:
         """Fit the network whose codes are compared."""
-        encoder = encoder_of(self, X)
+        encoder = _encoder_of(self, X)
         level_of(self.layer, len(encoder.sizes))
         self.encoder_ = encoder
 
@@ -109,7 +106,7 @@ class SharedCenters(Kernel):
         if not hasattr(self, "encoder_"):
             raise ValueError("SharedCenters depends on all of the data; call resolve(X) before evaluating it.")
         level = level_of(self.layer, len(self.encoder_.sizes))
-        return self.encoder_.encode(rows_for(self.encoder_, X), level, n_jobs=n_threads(self.n_jobs))
+        return self.encoder_.encode(_rows_for(self.encoder_, X), level, n_jobs=n_threads(self.n_jobs))
 
 
 @dataclass(frozen=True)
@@ -123,7 +120,7 @@ class _CodeColumns(KernelColumns):
         return shared_centers(self.kernel.codes(X), self.codes) / self.codes.shape[0]
 
 
-def encoder_of(kernel: "SharedCenters | BootstrapEigenmaps", X: Matrix) -> Encoder:
+def _encoder_of(kernel: SharedCenters, X: Matrix) -> Encoder:
     """Fit the network that a kernel's parameters describe."""
     check_settings(kernel, METRICS)
     X = own_rows(_usable(X), X)
@@ -142,7 +139,7 @@ def encoder_of(kernel: "SharedCenters | BootstrapEigenmaps", X: Matrix) -> Encod
     )
 
 
-def rows_for(encoder: Encoder, X: Matrix) -> Matrix:
+def _rows_for(encoder: Encoder, X: Matrix) -> Matrix:
     """Return rows in the form in which a network encodes them."""
     X, n_features = _usable(X), encoder.first.X.shape[1]
     if X.shape[1] != n_features:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from polyfold._linalg import as_dense, row_blocks
 from polyfold._typing import Matrix, Neighbors, SparseMatrix
 from polyfold._validation import check_count
+from polyfold.exceptions import UnsuitableKernelError
 from polyfold.kernels._base import GraphKernel
 from polyfold.kernels._operator import (
     Extension,
@@ -52,7 +53,10 @@ class _TangentKernel(GraphKernel):
         d = check_count("n_directions", self.n_directions)
         fewest, default = self._neighbors_needed(d)
         X, near, row_points = neighborhoods(self, X, default=max(tangent_neighbors(X.shape[0]), default))
-        check_count("n_neighbors", near.n_neighbors, minimum=fewest, hint=f"n_directions={d} needs that many")
+        if near.n_neighbors < fewest:
+            raise UnsuitableKernelError(
+                f"n_neighbors must be an integer >= {fewest}, got {near.n_neighbors}; n_directions={d} needs that many."
+            )
         blocks = self._blocks(tangent_bases(X, near.indices, d)[0])
         components = component_labels(near.graph(), what=type(self).__name__)
         extend = TangentPlanes(X, near, d, components)

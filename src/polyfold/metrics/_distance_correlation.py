@@ -1,6 +1,6 @@
 """Distance correlation of modules [Szekely2007]_."""
 
-from itertools import combinations
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,10 +43,7 @@ def distance_correlation(X: ArrayLike | SparseMatrix, Y: ArrayLike | SparseMatri
     """
     X, Y = _points("X", X), _points("Y", Y)
     check_same_length(X=X, Y=Y)
-    xy, xx, yy, row_x, row_y = _moments(X, Y)
-    covariance = _centred(xy, row_x, row_y)
-    scale = np.sqrt(max(_centred(xx, row_x, row_x), 0) * max(_centred(yy, row_y, row_y), 0))
-    return min(1.0, float(np.sqrt(max(covariance, 0) / scale))) if scale > 0 else 0.0
+    return float(_correlations([X, Y])[0, 1])
 
 
 def module_fidelity(modules: ArrayLike, X: ArrayLike | SparseMatrix) -> NDArray:
@@ -78,8 +75,13 @@ def module_correlation(modules: ArrayLike) -> float:
     correlation : float
         One for a single module.
     """
-    pairs = list(combinations(check_numbers("modules", modules, ndim=3), 2))
-    return float(np.mean([distance_correlation(a, b) for a, b in pairs])) if pairs else 1.0
+    pairs = correlations(list(check_numbers("modules", modules, ndim=3)))
+    return float(pairs[np.triu_indices(len(pairs), 1)].mean()) if len(pairs) > 1 else 1.0
+
+
+def correlations(modules: Sequence[NDArray]) -> NDArray:
+    """Return the distance correlations of all pairs of M modules (n, H), shape (M, M)."""
+    return _correlations([_points("modules", Z) for Z in modules])
 
 
 def _points(name: str, X: ArrayLike | SparseMatrix) -> Matrix:
@@ -96,21 +98,20 @@ def _distances(X: Matrix, rows: slice) -> NDArray:
     return euclidean_distances(X[rows], X) if sp.issparse(X) else np.sqrt(squared_distances(X[rows], X))
 
 
-def _moments(X: Matrix, Y: Matrix) -> tuple[float, float, float, NDArray, NDArray]:
-    """Means of products of distances, and mean distances per row."""
-    n = X.shape[0]
-    sums, row_x, row_y = np.zeros(3), np.empty(n), np.empty(n)
-    for rows in row_blocks(n, n):
-        a, b = _distances(X, rows), _distances(Y, rows)
+def _correlations(parts: Sequence[Matrix]) -> NDArray:
+    """Return the correlations of all pairs from one pass over blocks of distances."""
+    n, count = parts[0].shape[0], len(parts)
+    products, row_means = np.zeros((count, count)), np.empty((count, n))
+    for rows in row_blocks(n, n * count):
+        distances = np.stack([_distances(X, rows) for X in parts])
         # A point's distance to itself comes out as rounding noise.
         own = np.arange(rows.start, rows.stop)
-        a[own - rows.start, own] = b[own - rows.start, own] = 0
-        sums += [np.sum(a * b), np.sum(a * a), np.sum(b * b)]
-        row_x[rows], row_y[rows] = a.mean(axis=1), b.mean(axis=1)
-    xy, xx, yy = sums / n**2
-    return xy, xx, yy, row_x, row_y
-
-
-def _centred(product: float, row_a: NDArray, row_b: NDArray) -> float:
-    """Mean product of double-centred distances from plain moments."""
-    return float(product + row_a.mean() * row_b.mean() - 2 * np.mean(row_a * row_b))
+        distances[:, own - rows.start, own] = 0
+        flat = distances.reshape(count, -1)
+        products += flat @ flat.T
+        row_means[:, rows] = distances.mean(axis=2)
+    means = row_means.mean(axis=1)
+    # Mean products of double-centred distances.
+    covariances = np.maximum(products / n**2 + np.outer(means, means) - 2 * (row_means @ row_means.T) / n, 0)
+    scale = np.sqrt(np.outer(np.diag(covariances), np.diag(covariances)))
+    return np.minimum(1.0, np.sqrt(np.divide(covariances, scale, out=np.zeros_like(scale), where=scale > 0)))

@@ -3,37 +3,35 @@
 from polyfold.nonredundant._sequence import (
     MAX_AUTO_COMPONENTS,
     Selected,
-    Settings,
     Step,
     bandwidth_of,
     best_rotation,
     criterion,
     extend,
     find_sequence,
+    follow_bandwidths,
     next_coordinate,
     sample_rows,
     select_kernel,
     values_of,
     warn_if_saturated,
 )
-from polyfold.nonredundant._smoother import SMOOTHERS, predictable_functions, smoother_matrix
+from polyfold.nonredundant._smoother import predictable_functions
 
 __all__ = [
     "MAX_AUTO_COMPONENTS",
-    "SMOOTHERS",
     "Selected",
-    "Settings",
     "Step",
     "bandwidth_of",
     "best_rotation",
     "criterion",
     "extend",
     "find_sequence",
+    "follow_bandwidths",
     "next_coordinate",
     "predictable_functions",
     "sample_rows",
     "select_kernel",
-    "smoother_matrix",
     "values_of",
     "warn_if_saturated",
 ]

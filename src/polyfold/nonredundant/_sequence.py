@@ -4,9 +4,9 @@ Step i solves, in the measure w of the operator (`polyfold.kernels`), with g = �
 
     max gᵀ K g   with   ‖g‖ = 1,   Σ w f = 0 (per component),   Σ m f v = 0 for every v the smoother sees,
 
-[Blau2017, eq. 11 and 12] → `next_coordinate`; steps 4–9 → `find_sequence`. The paper leaves the bandwidth of the
-smoother and the number of coordinates to the user. One criterion selects them: u(F), the fraction of the variance of X
-that remains if every row is predicted from its 10 nearest rows in the standardised coordinates F.
+[Blau2017, eq. 11 and 12] → `next_coordinate`; steps 4–9 → `follow_bandwidths`. The paper leaves the bandwidth of the
+smoother and the number of coordinates to the user. `find_sequence` selects them by one criterion, u(F): the fraction of
+the variance of X that remains if every row is predicted from its 10 nearest rows in the standardised coordinates F.
 
 - Bandwidth: the one with the lowest u, or the widest one within its standard error.
 - Number: a further coordinate f must divide u by a larger factor than the same coordinate, permuted, multiplies it:
@@ -44,16 +44,6 @@ _ROUNDING = 1e-10
 MAX_AUTO_COMPONENTS = 15
 # Rows on which rotations are compared.
 _ROTATION_ROWS = 1000
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How smoothing is done: the kind, the cut on its gains, dense or low rank, and its randomness."""
-
-    smoother: str = "nadaraya_watson"
-    cut: float = 0.03
-    dense: bool = False
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -123,7 +113,7 @@ def next_coordinate(
     solver: EigenSolver,
     F: NDArray,
     alpha: float | None,
-    settings: Settings,
+    seed: int,
     lowest: float = 0.0,
 ) -> Step | None:
     """Find the coordinate after the columns of `F` (N, i − 1), with bandwidth factor `alpha`; None if none is left.
@@ -133,19 +123,12 @@ def next_coordinate(
     predictable = None
     if F.shape[1]:
         assert alpha is not None
-        predictable = predictable_functions(
-            F,
-            bandwidth_of(F, alpha),
-            operator.measure,
-            smoother=settings.smoother,
-            dense=settings.dense,
-            cut=settings.cut,
-            rng=np.random.RandomState(settings.seed),
-        )
+        rng = np.random.RandomState(seed)
+        predictable = predictable_functions(F, bandwidth_of(F, alpha), operator.measure, rng)
     Q, T = _orthonormal(operator, predictable)
     if Q.shape[1] >= operator.n_samples:
         return None
-    start = np.random.RandomState(settings.seed).standard_normal(operator.n_samples)
+    start = np.random.RandomState(seed).standard_normal(operator.n_samples)
     G = solver.top(Q, 1, start, _TOL)[1]
     step = replace(_step(operator, G[:, 0], Q, T, predictable, alpha), residual=float(residuals(operator, Q, G)[0]))
     return None if operator.has_units and abs(step.eigenvalue) <= lowest else step
@@ -199,7 +182,7 @@ def extend(operator: Operator, steps: list[Step], X: Matrix) -> NDArray:
     for i, step in enumerate(steps):
         predictable: Any = 0.0
         if step.predictable is not None:
-            predictable = (step.predictable.features(F[:, :i]) @ step.slopes)[:, None]
+            predictable = (step.predictable.factor.rows(F[:, :i]) @ step.slopes)[:, None]
         eigenvalue, intercepts = np.array([step.eigenvalue]), step.intercepts[:, None]
         raw = extension.values(step.raw[:, None], eigenvalue, intercepts, predictable)
         F[:, i] = (raw[:, 0] - step.center) / step.scale
@@ -211,7 +194,7 @@ def find_sequence(
     solver: EigenSolver,
     X: Matrix,
     bandwidths: Sequence[Sequence[float | None]],
-    settings: Settings,
+    seed: int,
     *,
     stops: bool = False,
     by_distances: bool = False,
@@ -222,20 +205,31 @@ def find_sequence(
     `stops` before the first one that is not worth it. `X` may hold distances of its rows.
     """
     limit = operator.n_samples - operator.trivial.shape[1]
-    regression = criterion(operator, X, settings.seed, by_distances=by_distances)
+    regression = criterion(operator, X, seed, by_distances=by_distances)
     steps: list[Step] = []
     scores, permuted = [], []
     for alphas in track(bandwidths[:limit], "coordinates"):
-        step, score = _best_step(operator, solver, steps, alphas, regression, settings)
+        step, score = _best_step(operator, solver, steps, alphas, regression, seed)
         if step is None:
             break
-        shuffled = np.random.RandomState(settings.seed).permutation(step.values)
+        shuffled = np.random.RandomState(seed).permutation(step.values)
         scores.append(score)
         permuted.append(regression.unexplained(np.column_stack([values_of(steps, operator), shuffled])).mean())
         if stops and steps and not _is_worth(scores[-2], scores[-1], permuted[-1]):
             break
         steps.append(step)
     return Selected(steps, np.array(scores), np.array(permuted))
+
+
+def follow_bandwidths(operator: Operator, solver: EigenSolver, alphas: Sequence[float | None], seed: int) -> list[Step]:
+    """Find one coordinate for each of the `alphas`, without the criterion; fewer if the kernel has no more."""
+    steps: list[Step] = []
+    for alpha in track(alphas, "coordinates"):
+        step = next_coordinate(operator, solver, values_of(steps, operator), alpha, seed, rounding(steps))
+        if step is None:
+            break
+        steps.append(step)
+    return steps
 
 
 def criterion(operator: Operator, X: Matrix, seed: int, *, by_distances: bool = False) -> NeighborRegression:
@@ -258,13 +252,13 @@ def _best_step(
     steps: list[Step],
     alphas: Sequence[float | None],
     regression: NeighborRegression,
-    settings: Settings,
+    seed: int,
 ) -> tuple[Step | None, float]:
     """Return the coordinate with the lowest u, of those within its standard error the one of the widest bandwidth."""
     F = values_of(steps, operator)
     tried: list[tuple[Step, NDArray]] = []
     for alpha in alphas:
-        step = next_coordinate(operator, solver, F, alpha, settings, rounding(steps))
+        step = next_coordinate(operator, solver, F, alpha, seed, rounding(steps))
         if step is None:
             continue
         tried.append((step, regression.unexplained(np.column_stack([F, step.values]))))

@@ -3,15 +3,14 @@
 [Blau2017, eq. 10] writes the regression on the earlier coordinates F as a smoother matrix P; the next coordinate
 must satisfy P f = 0. With Gaussian weights G and a measure m of the points (ones in the paper),
 
-    P_ij = G_ij m_j / Σ_j G_ij m_j                  (Nadaraya–Watson, Alg. 1 step 5)
-    P_ij = x_iᵀ S_i⁻¹ x_j G_ij m_j,  x = (1, F)     (locally linear)
+    P_ij = G_ij m_j / Σ_j G_ij m_j     (Nadaraya–Watson, Alg. 1 step 5)
 
-Both have the form P = A Bᵀ diag(m) with B = [Z, F₁Z, …] known for new points too, where G = Z Zᵀ, so the right singular
-vectors above a cut (step 6) come from two small Gram matrices: `_nadaraya_watson`, `_locally_linear` → `_row_space`.
-Z comes from m landmarks by block randomly pivoted Cholesky, O(n m²) time and O(n m) memory: `gaussian_factor`.
+With G = Z Zᵀ, where Z is known for new points too, P = A Zᵀ diag(m), so the right singular vectors above a cut (step 6)
+come from two small Gram matrices: `_nadaraya_watson` → `_row_space`. Z comes from m landmarks by block randomly pivoted
+Cholesky, O(n m²) time and O(n m) memory: `gaussian_factor`.
 
-Deviations from the paper: 1. G is replaced by its low-rank factor (trace error 0.3 %), the dense matrix is kept for
-checks; 2. the measure: where a graph walk has an even pace, points count in regressions as they do in the walk.
+Deviations from the paper: 1. G is replaced by its low-rank factor (trace error 0.3 %); 2. the measure: where a graph
+walk has an even pace, points count in regressions as they do in the walk.
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +22,8 @@ from scipy.linalg import lapack, solve_triangular
 
 from polyfold._linalg import shifted_products
 
-SMOOTHERS = ("nadaraya_watson", "locally_linear")
+# Functions with a smaller gain, relative to the largest, are not excluded [Blau2017, Alg. 1 step 6].
+_CUT = 0.03
 # Next coordinates of MNIST images then agree with those of the dense smoother to |cos| ≥ 0.9996, up to eight earlier.
 TRACE_TOL = 3e-3
 # Few points are cheap to treat more exactly, and one function more or less counts for more.
@@ -32,7 +32,6 @@ _MANY_COORDINATES = 4
 # Beyond this fraction of n the factor costs more than the matrix it replaces.
 MAX_RANK_SHARE = 0.25
 SATURATED_SHARE = 0.5
-_RIDGE = 1e-6
 # Pivots below this fraction of the diagonal add digits of noise, not of the kernel.
 _PIVOT_TOL = 1e-7
 # Pivots drawn at once, twice as many when there are many: more at a time saves passes over Z, but adapts less.
@@ -47,12 +46,11 @@ class _Rows(Protocol):
 class Predictable:
     """Functions of the earlier coordinates F that the smoother can see, orthonormal in the measure w.
 
-    `factor` gives z(F); the functions are ``features(F) @ coefficients``, shape (n, rank).
+    `factor` gives z(F); the functions are ``factor.rows(F) @ coefficients``, shape (n, rank).
     """
 
     factor: _Rows
     coefficients: NDArray
-    linear: bool
     values: NDArray
     singular_values: NDArray
 
@@ -64,22 +62,6 @@ class Predictable:
     def slim(self) -> "Predictable":
         """Return a copy without `values`, the functions at the training points."""
         return replace(self, values=np.empty((0, self.rank)))
-
-    def features(self, F: NDArray) -> NDArray:
-        """Return the features z(F), and their products with F if the smoother is locally linear."""
-        Z = self.factor.rows(F)
-        return _with_products(Z, F) if self.linear else Z
-
-
-@dataclass(frozen=True)
-class _DenseRows:
-    """All points as landmarks: z(F) = G(F, F_train). For checking, O(n²) memory."""
-
-    landmarks: NDArray
-    bandwidth: float
-
-    def rows(self, F: NDArray) -> NDArray:
-        return gaussian_block(F, self.landmarks, self.bandwidth)
 
 
 @dataclass(frozen=True)
@@ -94,58 +76,33 @@ def predictable_functions(
     F: NDArray,
     bandwidth: float,
     weights: NDArray,
-    *,
-    smoother: str = "nadaraya_watson",
-    dense: bool = False,
-    cut: float = 0.03,
     rng: np.random.RandomState,
 ) -> Predictable:
-    """Return the functions of `F` (n, p) whose smoother gain is above `cut` times the largest."""
+    """Return the functions of `F` (n, p) whose smoother gain is above `_CUT` times the largest."""
     if np.isinf(bandwidth):
         p = F.shape[1]
-        return Predictable(_Straight(), np.eye(p), False, np.array(F), np.ones(p))
-    linear = smoother == "locally_linear"
-    if dense:
-        return _dense(F, bandwidth, weights, linear, cut)
+        return Predictable(_Straight(), np.eye(p), np.array(F), np.ones(p))
     few = len(F) <= _FEW_POINTS
     max_rank = len(F) if few else int(MAX_RANK_SHARE * len(F))
     tol = _FEW_TOL if few else TRACE_TOL
     # In many dimensions the factor is large, far from singular and coarser than single precision.
-    dtype = np.float64 if few or linear or F.shape[1] < _MANY_COORDINATES else np.float32
+    dtype = np.float64 if few or F.shape[1] < _MANY_COORDINATES else np.float32
     factor, Z = gaussian_factor(F, bandwidth, tol=tol, max_rank=max_rank, rng=rng, dtype=dtype)
-    A, B = _locally_linear(Z, F, weights) if linear else _nadaraya_watson(Z, weights.astype(dtype, copy=False))
-    coefficients, gains = _row_space(A, B, weights.astype(dtype, copy=False), cut)
-    values = (B @ coefficients.astype(dtype, copy=False)).astype(np.float64, copy=False)
-    return Predictable(factor, coefficients, linear, values, gains)
+    weights = weights.astype(dtype, copy=False)
+    coefficients, gains = _row_space(_nadaraya_watson(Z, weights), Z, weights)
+    values = (Z @ coefficients.astype(dtype, copy=False)).astype(np.float64, copy=False)
+    return Predictable(factor, coefficients, values, gains)
 
 
-def _nadaraya_watson(Z: NDArray, weights: NDArray) -> tuple[NDArray, NDArray]:
-    """Factors of P = A Bᵀ diag(w): rows of A are z_i / Σ_j G_ij w_j [Blau2017, Alg. 1 step 5]."""
+def _nadaraya_watson(Z: NDArray, weights: NDArray) -> NDArray:
+    """Return the factor A of P = A Zᵀ diag(w): its rows are z_i / Σ_j G_ij w_j [Blau2017, Alg. 1 step 5]."""
     total = Z @ (Z.T @ weights)
     # G_ii = 1, so a row sum below w_i is an error of the low-rank factor.
     total = np.maximum(total, weights)
-    return Z / total[:, None], Z
+    return Z / total[:, None]
 
 
-def _locally_linear(Z: NDArray, F: NDArray, weights: NDArray) -> tuple[NDArray, NDArray]:
-    """Factors of P_ij = x_iᵀ S_i⁻¹ x_j G_ij w_j with x = (1, F) and S_i = Σ_j G_ij w_j x_j x_jᵀ."""
-    X = np.column_stack([np.ones(len(F)), F])
-    p = X.shape[1]
-    products = (X[:, :, None] * X[:, None, :]).reshape(len(X), p * p)
-    moments = (Z @ (Z.T @ (weights[:, None] * products))).reshape(len(X), p, p)
-    moments += _RIDGE * weights.mean() * np.eye(p)
-    slopes = np.linalg.solve(moments, X[:, :, None])[:, :, 0]
-    A = (slopes[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)
-    return A, _with_products(Z, F)
-
-
-def _with_products(Z: NDArray, F: NDArray) -> NDArray:
-    """Return [Z, F₁Z, …, F_pZ], shape (n, (p + 1) m)."""
-    X = np.column_stack([np.ones(len(F)), F])
-    return (X[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)
-
-
-def _row_space(A: NDArray, B: NDArray, weights: NDArray, cut: float) -> tuple[NDArray, NDArray]:
+def _row_space(A: NDArray, B: NDArray, weights: NDArray) -> tuple[NDArray, NDArray]:
     """Right singular vectors of A Bᵀ diag(w) in the measure w, as coefficients on B, and their gains.
 
     With C = Bᵀ diag(w) B = R Rᵀ and E = Aᵀ diag(w) A, the gains squared are the eigenvalues of Rᵀ E R.
@@ -157,36 +114,12 @@ def _row_space(A: NDArray, B: NDArray, weights: NDArray, cut: float) -> tuple[ND
     R = U * np.sqrt(c)
     gains2, Y = np.linalg.eigh(R.T @ _gram(root * A) @ R)
     gains = np.sqrt(np.maximum(gains2[::-1], 0.0))
-    rank = max(1, int(np.count_nonzero(gains > cut * gains[0])))
+    rank = max(1, int(np.count_nonzero(gains > _CUT * gains[0])))
     return (U / np.sqrt(c)) @ Y[:, ::-1][:, :rank], gains[:rank]
 
 
 def _gram(M: NDArray) -> NDArray:
     return (M.T @ M).astype(np.float64, copy=False)
-
-
-def _dense(F: NDArray, bandwidth: float, weights: NDArray, linear: bool, cut: float) -> Predictable:
-    """Do the same with the full n × n smoother: the literal Algorithm 1."""
-    rows = _DenseRows(np.array(F, dtype=np.float64), bandwidth)
-    P = smoother_matrix(F, bandwidth, weights, linear=linear)
-    root = np.sqrt(weights)
-    _, gains, Vt = np.linalg.svd(root[:, None] * P / root[None, :])
-    rank = max(1, int(np.count_nonzero(gains > cut * gains[0])))
-    values = Vt[:rank].T / root[:, None]
-    features = _with_products(rows.rows(F), F) if linear else rows.rows(F)
-    coefficients = np.linalg.lstsq(features, values, rcond=1e-10)[0]
-    return Predictable(rows, coefficients, linear, values, gains[:rank])
-
-
-def smoother_matrix(F: NDArray, bandwidth: float, weights: NDArray, *, linear: bool = False) -> NDArray:
-    """Return the n × n smoother P of [Blau2017, eq. 10] in the measure `weights`."""
-    G = gaussian_block(F, F, bandwidth) * weights[None, :]
-    if not linear:
-        return G / G.sum(axis=1, keepdims=True)
-    X = np.column_stack([np.ones(len(F)), F])
-    moments = np.einsum("ij,jp,jq->ipq", G, X, X) + _RIDGE * weights.mean() * np.eye(X.shape[1])
-    slopes = np.linalg.solve(moments, X[:, :, None])[:, :, 0]
-    return (slopes @ X.T) * G
 
 
 def is_saturated(functions: Predictable, n: int) -> bool:

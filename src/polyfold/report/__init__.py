@@ -10,6 +10,7 @@ from polyfold.report._scatter import RepresentationDisplay, ViewsDisplay
 from polyfold.report._scores import score_representation as score_representation
 from polyfold.report._strips import RetrievalDisplay
 from polyfold.report._views import repeats as repeats
+from polyfold.report._views import unwrap as unwrap
 
 # The other names are for the package itself.
 __all__ = [

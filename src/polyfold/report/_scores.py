@@ -5,10 +5,9 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
-from polyfold._linalg import squared_distances
 from polyfold._typing import Matrix, RandomState, Table
-from polyfold.metrics import majority_vote, redundancy, retrieval_precision
-from polyfold.neighbors import choose_engine, make_search
+from polyfold.metrics import correlations, majority_vote, redundancy, retrieval_precision
+from polyfold.neighbors import choose_engine, make_search, without_self
 from polyfold.report._views import Model, Views, unwrap, views_of
 
 PRECISION, ACCURACY, SINGLE, CORRELATION = "precision at 10", "vote accuracy", "single modules", "module correlation"
@@ -18,12 +17,9 @@ _QUERIES, _COMPARED = 1000, 300
 
 def nearest(rows: Matrix, queries: NDArray, k: int) -> NDArray:
     """Return the `k` nearest other rows of those in `queries`, shape (len(queries), k), by exact search."""
-    n = rows.shape[0]
     engine = choose_engine(*rows.shape, sparse=hasattr(rows, "toarray"), approximate=False)
-    neighbors = make_search(engine, rows).query(_safe_indexing(rows, queries), min(k + 1, n))[1]
-    is_self = neighbors == queries[:, None]
-    is_self[~is_self.any(axis=1), -1] = True  # duplicates of a point may have pushed it out of its own list
-    return neighbors[~is_self].reshape(len(queries), -1)
+    distances, indices = make_search(engine, rows).query(_safe_indexing(rows, queries), min(k + 1, rows.shape[0]))
+    return without_self(distances, indices, queries)[1]
 
 
 class Scorer:
@@ -64,7 +60,9 @@ class Scorer:
     def bars(self, views: Views) -> tuple[str, dict[str, float]]:
         """Return what is compared, and one number between 0 and 1 for every part of the representation, by name."""
         if views.modules is not None:
-            values = _mean_correlations(views.modules[:, self.compared])
+            pairs = correlations(list(views.modules[:, self.compared]))
+            np.fill_diagonal(pairs, 0)
+            values = pairs.sum(axis=1) / max(1, len(pairs) - 1)
             return "distance correlation with the other modules", _numbered("module", values)
         if views.kind == "coordinates":
             return "novelty: unpredictable from the earlier coordinates", _numbered("coordinate", _novelty(views.whole))
@@ -83,18 +81,6 @@ class Scorer:
     def _kept(self, rows: NDArray) -> float:
         neighbors = nearest(rows, self.queries, self.k)
         return 0.0 if self.truth is None else retrieval_precision(neighbors, self.truth)
-
-
-def _mean_correlations(modules: NDArray) -> NDArray:
-    """Mean distance correlation of every module with the others, shape (M,), each distance taken once."""
-    distances = np.stack([np.sqrt(squared_distances(Z, Z)) for Z in modules.astype(np.float64)])
-    distances -= distances.mean(axis=1, keepdims=True)
-    distances -= distances.mean(axis=2, keepdims=True)
-    flat = distances.reshape(len(modules), -1)
-    flat /= np.maximum(np.linalg.norm(flat, axis=1), np.finfo(float).tiny)[:, None]
-    pairs = np.sqrt(np.clip(flat @ flat.T, 0, 1))  # [Szekely2007]: the root of the ratio of distance covariances
-    np.fill_diagonal(pairs, 0)
-    return pairs.sum(axis=1) / max(1, len(modules) - 1)
 
 
 def _numbered(part: str, values: NDArray) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,15 +50,18 @@ class Views:
     shown: int = 0  # how many of the parts have a view
 
 
-def unwrap(model: Model, X: Table) -> tuple[Model, Table]:
-    """Return the representation inside a pipeline, a frozen model or an ensemble, and the rows as it gets them."""
+def unwrap(model: Any, X: Any, *, keeps: Callable[[Any], bool] = lambda model: False) -> tuple[Any, Any]:
+    """Return the model inside a pipeline, a frozen model or an ensemble, and the rows as it gets them.
+
+    An ensemble for which `keeps` is true is returned itself.
+    """
     if isinstance(model, Pipeline):
         head, last = model[:-1], model[-1]
-        return unwrap(last, head.transform(X) if len(head) else X)
-    if hasattr(model, "representation_"):  # ensembles, whose own transform may be a graph of neighbours
-        return unwrap(model.representation_, X)
-    if not hasattr(model, "transform") and hasattr(model, "estimator"):
-        return unwrap(model.estimator, X)
+        return unwrap(last, head.transform(X) if len(head) else X, keeps=keeps)
+    if hasattr(model, "representation_") and not keeps(model):  # its own transform may be a graph of neighbours
+        return unwrap(model.representation_, X, keeps=keeps)
+    if not hasattr(model, "transform") and not hasattr(model, "predict") and hasattr(model, "estimator"):
+        return unwrap(model.estimator, X, keeps=keeps)
     return model, X
 
 

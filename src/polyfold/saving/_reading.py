@@ -254,6 +254,6 @@ def _dtype(given: Any) -> np.dtype[Any]:
 @lru_cache(64)
 def _plain_dtype(given: str) -> np.dtype[Any]:
     dtype = np.dtype(given)
-    if dtype.kind not in KINDS or dtype.itemsize == 0 or dtype.subdtype is not None or dtype.names is not None:
+    if dtype.kind not in KINDS or dtype.itemsize == 0:
         raise ValueError(f"{given!r} is not a dtype of stored arrays")
     return dtype

@@ -38,20 +38,16 @@ OTHERS = frozenset(
 CALLED = frozenset(f"sklearn.linear_model._sgd_fast.{name}()" for name in ("Hinge", "SquaredHinge", "ModifiedHuber"))
 # Bound methods, named by class and method.
 METHODS = frozenset({"polyfold.spectra._spectrum.Spectrum.coordinates"})
-# Classes that have moved since older files were written.
-MOVED = {"polyfold.clustering._spectral_readout.SpectralReadout": "polyfold.bootstrap._output.SpectralReadout"}
 
 
 def untrusted(names: Iterable[str]) -> list[str]:
     """Return the names that are not allowed by default; nothing outside polyfold and scikit-learn is imported."""
-    return sorted(
-        name for name in names if name not in OTHERS | METHODS | CALLED and not _is_allowed(MOVED.get(name, name))
-    )
+    return sorted(name for name in names if name not in OTHERS | METHODS | CALLED and not _is_allowed(name))
 
 
 def named(name: str) -> Any:
     """Import the object of a name."""
-    module, _, attribute = MOVED.get(name, name).rpartition(".")
+    module, _, attribute = name.rpartition(".")
     return getattr(importlib.import_module(module), attribute)
 
 

@@ -151,7 +151,7 @@ def describe_dtype(dtype: np.dtype[Any]) -> Any:
     if dtype.fields is not None:
         fields = [[name, describe_dtype(kind), offset] for name, (kind, offset, *_) in dtype.fields.items()]
         return [dtype.itemsize, *fields]
-    if dtype.kind not in KINDS or dtype.itemsize == 0 or dtype.subdtype is not None:
+    if dtype.kind not in KINDS or dtype.itemsize == 0:
         raise TypeError(f"arrays of dtype {dtype} cannot be stored")
     return dtype.str
 

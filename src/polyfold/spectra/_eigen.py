@@ -28,6 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 from polyfold._linalg import eigh_descending, fix_signs
 from polyfold._typing import SparseMatrix
 from polyfold._validation import import_extra, outside
+from polyfold.exceptions import UnsuitableKernelError
 from polyfold.kernels import Operator, intrinsic_dimension
 
 EIGEN_SOLVERS = ("auto", "dense", "inverse", "multigrid", "lanczos")
@@ -82,11 +83,15 @@ def make_solver(operator: Operator, name: str = "auto") -> EigenSolver:
     if name == "lanczos":
         return LanczosSolver(operator)
     if operator.cost is None:
-        raise ValueError(f"eigen_solver={name!r} needs a kernel with a sparse cost; use 'lanczos' or 'dense'.")
+        raise UnsuitableKernelError(
+            f"eigen_solver={name!r} needs a kernel with a sparse cost; use 'lanczos' or 'dense'."
+        )
     if name == "inverse":
         return InverseSolver(operator)
     if not operator.is_walk:
-        raise ValueError("eigen_solver='multigrid' needs a walk (Laplacian eigenmaps, diffusion); use 'inverse'.")
+        raise UnsuitableKernelError(
+            "eigen_solver='multigrid' needs a walk (Laplacian eigenmaps, diffusion); use 'inverse'."
+        )
     return MultigridSolver(operator)
 
 
