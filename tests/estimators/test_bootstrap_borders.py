@@ -88,17 +88,14 @@ def test_copies_come_after_the_point_itself():
 
 @pytest.mark.parametrize(("mode", "most"), [("distance", 119), ("connectivity", 120)])
 def test_the_most_neighbours_are_told_as_the_user_counts_them(mode, most):
-    for model in (
-        pf.BootstrapNeighborsTransformer(most, mode=mode, network=small()),
-        pf.ModularNeighbors(pf.ModularAutoencoder(2, 2), n_neighbors=most, mode=mode),
-    ):
-        assert model.fit_transform(X).shape == (120, 120)
-        with pytest.raises(ValueError, match=f"<= {most}, got 121"):
-            model.set_params(n_neighbors=121).fit_transform(X)
+    model = pf.BootstrapNeighborsTransformer(most, mode=mode, network=small())
+    assert model.fit_transform(X).shape == (120, 120)
+    with pytest.raises(ValueError, match=f"<= {most}, got 121"):
+        model.set_params(n_neighbors=121).fit_transform(X)
 
 
 def test_a_failed_fit_transform_leaves_the_old_index():
-    index = pf.ModularNeighbors(pf.ModularAutoencoder(2, 2), n_neighbors=30).fit(X)
+    index = pf.BootstrapNeighborsTransformer(30, network=small()).fit(X)
     with pytest.raises(ValueError, match="n_neighbors"):
         index.fit_transform(X[:20])
     assert index.n_samples_fit_ == 120
