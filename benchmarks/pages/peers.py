@@ -32,7 +32,7 @@ Some defaults of polyfold were chosen on data sets of this page. Numbers on thes
 | few coordinates | digits and MNIST | USPS |
 | search | MNIST | none |
 
-"Held out" means that no constant was chosen to improve results on these sets. The numbers of held-out sets were looked at several
+"Held out" means that no constant was chosen to improve results on these sets. These numbers were looked at several
 times during development, and the policy module quotes some of them. So they are not fresh."""
 
 AXES = """## Axes
@@ -50,14 +50,14 @@ CLUSTERS = """## Clusters
 
 Labelled sets have at most 5,000 rows. UMAP has 5 components. Leiden runs on UMAP's neighbour graph at resolution 1.
 HDBSCAN has clusters of at least 10 rows. NMI (normalised mutual information) compares clusters with the known classes.
-If a method failed on one set, the number of remaining sets is in brackets. A dash means that the results of several sets are missing.
-The last column is the median CPU time of a fit. `BootstrapClustering(c)` gets the number of classes.{older}
+If one set is missing, the number of sets is in brackets. A dash means that several are missing. The last column is the
+median CPU time of a fit. `BootstrapClustering(c)` gets the number of classes. Our methods ran with one seed.{older}
 
 {summary}
 
 ![NMI of clusterings on every set, with the number of clusters given](images/peers-clusters.png)
 
-The default labels of `BootstrapClustering` are one of several levels. Another level can fit the known classes better."""
+Our default labels are one of several levels. Another level can fit the known classes better."""
 
 OLDER = """
 
