@@ -97,9 +97,10 @@ class FormFinder:
         """Return the form, or None if some value is not a number, or forms or symbols differ."""
         if not self._is_number:
             return None
-        # '1,234' may be either: one file has one decimal mark.
-        style = "comma" if "comma" in self._styles and "plain" not in self._styles and not has_point else self._styles[0]
-        return Form(style, min(self._symbols), self._first or self._other)
+        styles = self._styles
+        if not has_point and "comma" in styles and "plain" not in styles:
+            styles = ["comma"]  # '1,234' may be either: one file has one decimal mark
+        return Form(styles[0], min(self._symbols), self._first or self._other)
 
     def doubt(self) -> str:
         """Return an example if most values look like numbers or dates, and yet the column is text."""

@@ -157,7 +157,7 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         return self._clusters(self._validate(X, reset=False))
 
     def __getstate__(self) -> dict[str, Any]:
-        """A fitted model is stored without the fitted teacher, which may hold its training rows."""
+        """Store a fitted model without the fitted teacher, which may hold its training rows."""
         state = super().__getstate__()
         return {**state, "estimator": clone(self.estimator)} if "student_" in state else state
 
