@@ -56,7 +56,7 @@ class BootstrapClustering(TreeClusterer):
         `n_clusterings` is a number).
     noise : float, default=0
         Points whose mean similarity with their cluster is below this fraction of the median there are labelled -1.
-        0 labels none; 0.7 finds points scattered between blobs.
+        0 labels none; 0.7 finds points scattered between blobs. Other levels than that of `labels_` have no noise.
     n_init : int, default=1
         Runs of k-means for the small clusters, of which the one with the smallest objective is kept.
     random_state : int, RandomState or None, default=None

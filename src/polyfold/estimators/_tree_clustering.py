@@ -87,7 +87,7 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         cut = self._cut(n_clusters)
         with using_threads(self.n_jobs):
             leaves, is_noise = self._leaves(X)
-        return np.where(is_noise, -1, cut[leaves]).astype(np.int32)
+        return np.where(is_noise & self._has_noise(n_clusters), -1, cut[leaves]).astype(np.int32)
 
     @by_blocks
     def transform(self, X: Rows) -> NDArray:
@@ -110,7 +110,8 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         n_clusters : int
         """
         check_is_fitted(self)
-        return np.where(self._is_noise, -1, self._cut(n_clusters)[self.leaves_]).astype(np.int32)
+        labels = self._cut(n_clusters)[self.leaves_]
+        return np.where(self._is_noise & self._has_noise(n_clusters), -1, labels).astype(np.int32)
 
     def _fit_tree(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any) -> Subsample | None:
         with phase("coordinates"):
@@ -192,6 +193,10 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def _finish(self, subsample: Subsample | None) -> None:
         """Fit what depends on the cut, and find coordinates and small clusters of rows outside the sample."""
+
+    def _has_noise(self, n_clusters: int | None) -> bool:
+        """Whether rows can be noise: outliers of the clusters of `labels_` may be whole clusters of another level."""
+        return n_clusters is None or n_clusters == self.n_clusters_
 
     @property
     def _is_noise(self) -> NDArray:
