@@ -129,7 +129,8 @@ def search_file(
     if neighbors > most:
         raise ValueError(f"--neighbors must be <= {most}, the number of rows, got {neighbors}.")
     if not hasattr(fitted, "transform"):
-        raise ValueError(f"the model must have transform, got {type(estimator).__name__}.")
+        name = type(estimator).__name__
+        raise ValueError(f"search builds the index of a model with transform, such as ModularKernelPCA, got {name}.")
     rows = all_rows(opened, fitted)
     query_rows = None if queries is None else all_rows(open_for_model(queries, selection, fitted), fitted)
     with terminal.working("search"):
