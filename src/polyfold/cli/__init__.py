@@ -5,12 +5,13 @@ Heavy packages are imported by the commands that need them, click and rich only 
 
 import importlib.util
 import json
+import os
 import signal
 import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 REQUIREMENTS = ("click", "rich", "pandas")
@@ -54,6 +55,12 @@ def main() -> None:
     # The result is decided: a late signal must not change the exit code while the interpreter shuts down.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if stop.exit_code:
+        # Threads of compiled code may still run, and crash if the interpreter frees what they use.
+        with suppress(OSError, AttributeError):  # a closed pipe, or no stream at all
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)
 
 
