@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.pages import _clusterings as clusterings
-from benchmarks.pages import _coordinates, _maps, _reliability, _search
+from benchmarks.pages import _coordinates, _reliability, _search
 from benchmarks.pages._markdown import cells, table
 from benchmarks.pages._markdown import results as recorded
 from benchmarks.pages._papers import autoencoder_sets, nonredundant_digits, nonredundant_few
-from benchmarks.studies.maps import HELD_OUT
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -56,18 +55,14 @@ def comparison() -> str:
     given, found = "BootstrapClustering(c)", "BootstrapClustering()"
     shown = {given, found, "UMAP + k-means", "Leiden"}
     held = [name for name in clusterings.groups_of_sets(runs)["held out"] if shown <= set(runs[name])]
-    maps, few = _maps.by_set(results("maps")), results("coordinates")["classes"]["usps_11000"]
+    few = results("coordinates")["classes"]["usps_11000"]
     search = next(row for row in _search.compared(results("search")["target"]) if row["level"].startswith("recall 95"))
-    fit = results("modular")["fit"]["fit / sklearn"]
 
     def score(method: str) -> float:
         return float(np.mean([clusterings.mean(runs, name, method, NMI) for name in held]))
 
     def seconds(method: str) -> float:
         return float(np.median([clusterings.mean(runs, name, method, lambda run: run["cpu"]) for name in held]))
-
-    def accuracy(method: str) -> float:
-        return float(np.mean([maps[name][method]["accuracy"] for name in HELD_OUT]))
 
     def error(method: str) -> float:
         return float(np.mean(few[method]["10-NN"], axis=0)[_coordinates.COUNTS.index(5)])
@@ -77,26 +72,14 @@ def comparison() -> str:
     lines: list[tuple[str, float, dict[str, float], int]] = [
         (f"{sets}, number given: NMI, %", score(given), {umap: score(umap)}, 1),
         (f"{sets}, number unknown: NMI, %", score(found), {"Leiden": score("Leiden")}, 1),
-        ("CPU seconds per set for the first row, median", -seconds(given), {umap: -seconds(umap)}, 1),
+        (f"{sets}, number given: median CPU seconds", -seconds(given), {umap: -seconds(umap)}, 1),
         (
-            f"maps of {len(HELD_OUT)} held-out sets: accuracy of 10 nearest neighbours, %",
-            accuracy("ours"),
-            {"openTSNE": accuracy("tsne")},
-            1,
-        ),
-        (
-            "five axes of USPS digits: error of 10 nearest neighbours, %",
+            "five axes of USPS digits: error of a 10-NN classifier, %",
             -error(ours),
             {name: -error(name) for name in ("SpectralEmbedding", "UMAP")},
             1,
         ),
-        (
-            "search on MNIST with a recall of 95 %: query time, relative",
-            -search["query ratio"],
-            {"FAISS HNSW": -1.0},
-            2,
-        ),
-        ("fit of modules on MNIST: time, relative", -fit, {"`Nystroem` + `PCA`": -1.0}, 2),
+        ("search on MNIST, recall 95 %: query time, relative", -search["query ratio"], {"FAISS HNSW": -1.0}, 2),
     ]
     rows = []
     for label, own, peers, digits in lines:
@@ -104,9 +87,8 @@ def comparison() -> str:
         rows.append(
             [label, shown[0], ", ".join(f"{cell} ({peer})" for cell, peer in zip(shown[1:], peers, strict=True))]
         )
-    again = "clusters and maps" if clusterings.is_older() else "maps"
-    note = f"The values of polyfold for {again} were measured with an earlier version of its algorithms."
-    return f"{table(['', 'polyfold', 'other'], rows)}\n\n{note}"
+    note = "\n\nThe clusters of polyfold were measured with an earlier version." if clusterings.is_older() else ""
+    return f"{table(['', 'polyfold', 'other'], rows)}{note}"
 
 
 def bootstrap_mnist() -> str:
