@@ -2,12 +2,14 @@
 
 import itertools
 import os
+import re
 from importlib.metadata import metadata
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_wine
 
 import polyfold as pf
 
@@ -275,3 +277,21 @@ def test_a_search_is_exact(call, shared):
     distances = np.linalg.norm(Z[:, None] - Z, axis=2)
     expected = np.sort(distances + np.diag(np.full(len(Z), np.inf)), axis=1)[:, :4] / np.sqrt(3)
     np.testing.assert_allclose(np.load("found.npz")["distances"], expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_guide_run_as_they_stand(call):
+    page = (Path(__file__).parents[2] / "docs/guide/command-line.md").read_text()
+    blocks = {
+        kind: re.findall(rf"^ *```{kind}\n(.*?)^ *```", page, re.DOTALL | re.MULTILINE)
+        for kind in ("sh", "text", "toml")
+    }
+    load_wine(as_frame=True).frame.to_csv("wine.csv", index=False)
+    commands = [line for block in blocks["sh"] for line in block.splitlines() if line.startswith("polyfold ")]
+    printed = [call(line.removeprefix("polyfold ")) for line in commands]
+    assert len(printed) == 6
+    for line in blocks["text"][0].splitlines():
+        assert line.strip() in printed[0]
+    Path("model.toml").write_text(blocks["toml"][0])
+    call("fit wine.csv --config model.toml -o vote.polyfold")
+    assert len(pf.load("vote.polyfold")[-1].estimators_) == 15

@@ -376,7 +376,7 @@ def report(as_json: bool, **options: Any) -> None:
 @click.option("-o", "--output", default="polyfold-demo", show_default=True, help="Folder of the report.")
 @JSON
 def demo(as_json: bool, output: str) -> None:
-    """Write an HTML report of all methods on bundled digits."""
+    """Write an HTML report of all methods on images of heads and digits."""
     _run("run_demo", as_json, output=output)
 
 
