@@ -68,7 +68,7 @@ SIZES = {
     "estimators/_bootstrap_rows.py": {"HEAVY", "ADVICE_ROWS"},
     "estimators/_selected.py": {"_QUERIES", "_MEDIAN_ROWS"},
     "estimators/_linear_autoencoder.py": {"BATCH"},
-    "estimators/_kernel_selection.py": {"_RANK"},
+    "nonredundant/_kernel_selection.py": {"_RANK"},
     "estimators/_nonredundant.py": {"_BLOCK"},
     "neighbors/_engines.py": {"_FAR"},  # overflow of single precision
     "neighbors/_search.py": {

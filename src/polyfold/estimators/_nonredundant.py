@@ -1,11 +1,10 @@
 """Spectral embeddings whose coordinates are not functions of one another."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -23,11 +22,19 @@ from polyfold._validation import (
     draw_seed,
     keeps_state_on_failure,
 )
-from polyfold.estimators._kernel_selection import is_kernel_matrix, kernel_candidates, rows_to_fit
 from polyfold.estimators._spectral import warn_of_empty_columns
-from polyfold.kernels import KernelLike, Operator, takes_precomputed
-from polyfold.nonredundant import Step, extend, sample_rows, values_of, warn_if_saturated
-from polyfold.sources import all_or_some, as_source, by_blocks, is_stream
+from polyfold.kernels import GraphKernel, Kernel, KernelLike, Operator, as_kernel, has_fixed_rows, takes_precomputed
+from polyfold.nonredundant import (
+    KernelChoice,
+    SequenceSettings,
+    Step,
+    extend,
+    sample_rows,
+    select_on_sample,
+    values_of,
+    warn_if_saturated,
+)
+from polyfold.sources import all_or_some, as_source, by_blocks, is_stream, rows_to_fit
 from polyfold.spectra import EIGEN_SOLVERS
 
 # Rows that one thread transforms at a time.
@@ -184,27 +191,22 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         """
         with using_threads(self.n_jobs):
             seed = draw_seed(self.random_state)
-            validate = partial(self._validate, reset=True, minimum=3)
-            candidates = kernel_candidates(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
-            rows, self.landmarks_ = rows_to_fit(X, candidates.first, validate, seed)
-            count, alpha = self._check_parameters(rows.shape[0])
+            kernel = self._given_kernel()
+            rows, self.landmarks_ = self._rows_to_fit(X, kernel, seed)
+            settings = self._settings(rows.shape[0], seed)
             with phase("selection"):
-                chosen = candidates.select(rows, count, alpha, seed, self.eigen_solver)
-            if chosen.kernel_scores and chosen.kernel.takes_few and self.landmarks_ is None:
+                chosen = select_on_sample(kernel, rows, settings)
+            if kernel is None and chosen.kernel.takes_few and self.landmarks_ is None:
                 rows, self.landmarks_ = all_or_some(rows, few=True, seed=seed)
-                chosen = replace(chosen, is_sample=chosen.is_sample or self.landmarks_ is not None)
             with phase("coordinates"):
-                operator, steps = chosen.fitted_to(rows, seed, self.eigen_solver)
-            if alpha is not None:
+                operator, steps = chosen.fit(rows)
+            if settings.bandwidth is not None:
                 warn_if_saturated(steps, operator.n_samples)
             with phase("scores"):
-                self.kernel_, self.kernel_scores_ = chosen.name or self.kernel, chosen.kernel_scores
-                self.component_scores_, self.permuted_scores_ = chosen.found.scores, chosen.found.permuted
-                F = values_of(steps, operator)
-                self.rotation_ = chosen.rotation(operator, F, rows, seed)
-                self._store(operator, steps, F @ self.rotation_, count, seed, rows.dtype)
+                self._store_choice(chosen)
+                self._store_coordinates(chosen, operator, steps, rows)
                 if self.landmarks_ is not None and not is_stream(X):
-                    self.embedding_ = self._place(self._validate(X, reset=False))
+                    self.embedding_ = self._transform_rows(self._validate(X, reset=False))
             return self
 
     def fit_transform(self, X: Rows, y: object = None) -> FloatArray:
@@ -222,8 +224,8 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             Lazy for Dask.
         """
         self.fit(X)
-        placed = is_stream(X) and (self.landmarks_ is not None or as_source(X).is_lazy)
-        return self.transform(X) if placed else self.embedding_.copy()
+        transforms = is_stream(X) and (self.landmarks_ is not None or as_source(X).is_lazy)
+        return self.transform(X) if transforms else self.embedding_.copy()
 
     @by_blocks
     def transform(self, X: Rows) -> FloatArray:
@@ -239,9 +241,9 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             Lazy for Dask.
         """
         check_is_fitted(self, "embedding_")
-        return self._place(self._validate(X, reset=False))
+        return self._transform_rows(self._validate(X, reset=False))
 
-    def _place(self, X: Matrix) -> NDArray:
+    def _transform_rows(self, X: Matrix) -> NDArray:
         """Return coordinates of checked rows, block by block to bound the memory."""
         Z = np.zeros((X.shape[0], self.n_components_), dtype=X.dtype)
 
@@ -253,26 +255,48 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             in_blocks(fill, X.shape[0], _BLOCK)
         return Z
 
-    def _store(
-        self, operator: Operator, steps: list[Step], F: NDArray, count: int | None, seed: int, dtype: DTypeLike
-    ) -> None:
-        self._fitted_operator = operator
-        self._steps = [step.slim() for step in steps]
+    def _store_choice(self, chosen: KernelChoice) -> None:
+        """Store what was selected, and the scores of the selection."""
+        self.kernel_, self.kernel_scores_ = chosen.name or self.kernel, chosen.kernel_scores
+        self.component_scores_, self.permuted_scores_ = chosen.found.scores, chosen.found.permuted
+
+    def _store_coordinates(self, chosen: KernelChoice, operator: Operator, steps: list[Step], rows: Matrix) -> None:
+        """Store the coordinates and what describes each of them; columns that were not found are empty."""
+        seed, count = chosen.settings.seed, chosen.settings.n_components
         self.n_components_ = self._n_features_out = max(1, len(steps)) if count is None else count
         empty = self.n_components_ - len(steps)
         if empty:
             warn_of_empty_columns(self.n_components_, len(steps))
-        self.novelty_ = np.concatenate([novelty(F[sample_rows(len(F), seed)], seed), np.full(empty, np.nan)])
+        self._fitted_operator = operator
+        self._steps = [step.slim() for step in steps]
         self.eigenvalues_ = np.array([step.eigenvalue for step in steps] + empty * [0.0])
-        self._scales = _natural_scales(operator, self.eigenvalues_[: len(steps)])
-        self.embedding_ = operator.on_rows(np.pad(F * self._scales, ((0, 0), (0, empty)))).astype(dtype, copy=False)
         self.bandwidths_ = np.array([np.nan if step.alpha is None else step.alpha for step in steps] + empty * [np.nan])
         self.ranks_ = np.array([step.rank for step in steps] + empty * [0])
         self.residuals_ = np.array([step.residual for step in steps] + empty * [np.nan])
         self.neighbor_recall_ = np.nan if operator.near is None else operator.near.recall
+        F = values_of(steps, operator)
+        self.rotation_ = chosen.rotation(operator, F, rows)
+        F = F @ self.rotation_
+        self.novelty_ = np.concatenate([novelty(F[sample_rows(len(F), seed)], seed), np.full(empty, np.nan)])
+        self._scales = _natural_scales(operator, self.eigenvalues_[: len(steps)])
+        Z = operator.on_rows(np.pad(F * self._scales, ((0, 0), (0, empty))))
+        self.embedding_ = Z.astype(rows.dtype, copy=False)
 
-    def _check_parameters(self, n: int) -> tuple[int | None, float | None]:
-        """Return the number of components and the bandwidth factor, None for "auto"."""
+    def _given_kernel(self) -> Kernel | GraphKernel | None:
+        """Return the kernel with the parameters of the estimator; None if it is to be selected."""
+        if isinstance(self.kernel, str) and self.kernel == "auto":
+            return None
+        return as_kernel(self.kernel, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
+
+    def _rows_to_fit(self, X: Rows, kernel: Kernel | GraphKernel | None, seed: int) -> tuple[Matrix, NDArray | None]:
+        """Return checked rows, or landmarks and their numbers if there are too many rows."""
+        validate = partial(self._validate, reset=True, minimum=3)
+        if kernel is None:
+            return rows_to_fit(X, validate, seed=seed)
+        return rows_to_fit(X, validate, few=kernel.takes_few, fixed=has_fixed_rows(kernel), seed=seed)
+
+    def _settings(self, n: int, seed: int) -> SequenceSettings:
+        """Return the checked parameters, None for "auto"."""
         check_choice("eigen_solver", self.eigen_solver, EIGEN_SOLVERS)
         count = alpha = None
         if isinstance(self.n_components, str):
@@ -284,11 +308,12 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             check_choice("bandwidth", self.bandwidth, ("auto",))
         else:
             alpha = check_real("bandwidth", self.bandwidth, minimum=0, open_minimum=True, hint="or pass 'auto'")
-        return count, alpha
+        return SequenceSettings(count, alpha, self.n_neighbors, self.eigen_solver, seed)
 
     def _validate(self, X: Rows, *, reset: bool, minimum: int = 1) -> Matrix:
         rows = check_rows(self, X, reset=reset, minimum=minimum)
-        return as_dense(rows) if is_kernel_matrix(self.kernel) else rows
+        # Kernel values of all pairs of rows; distances may be sparse.
+        return as_dense(rows) if takes_precomputed(self.kernel) and as_kernel(self.kernel).is_pointwise else rows
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

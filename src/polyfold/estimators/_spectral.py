@@ -15,10 +15,9 @@ from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import using_threads
 from polyfold._typing import Matrix, RandomState, Rows
 from polyfold._validation import check_choice, check_count, check_rows, keeps_state_on_failure, outside
-from polyfold.estimators._kernel_selection import rows_to_fit
 from polyfold.exceptions import DegenerateDataWarning
-from polyfold.kernels import FeatureMap, KernelLike, as_kernel, takes_precomputed
-from polyfold.sources import Source, check_stream, in_memory, is_stream
+from polyfold.kernels import FeatureMap, KernelLike, as_kernel, has_fixed_rows, takes_precomputed
+from polyfold.sources import Source, check_stream, in_memory, is_stream, rows_to_fit
 from polyfold.spectra import FEATURE_MAPS, Spectrum, SpectrumBuilder, spectrum_of
 
 # Attributes that only fits of graph kernels have.
@@ -103,7 +102,8 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if kernel.is_pointwise:
             return self._validate(X, reset=True, minimum=2, streams=self._sums_blocks())
         validate = partial(self._validate, reset=True, minimum=2)
-        rows, self.landmarks_ = rows_to_fit(X, kernel, validate, self._seeds[0])
+        options = {"few": kernel.takes_few, "fixed": has_fixed_rows(kernel), "seed": self._seeds[0]}
+        rows, self.landmarks_ = rows_to_fit(X, validate, **options)
         return rows
 
     def _build(self, rows: Matrix | Source) -> Spectrum:

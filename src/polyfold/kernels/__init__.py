@@ -11,6 +11,7 @@ from polyfold.kernels._isomap import Isomap
 from polyfold.kernels._lle import LocallyLinear
 from polyfold.kernels._operator import Extension, Operator
 from polyfold.kernels._operator import feature_operator as feature_operator
+from polyfold.kernels._operator import has_fixed_rows as has_fixed_rows
 from polyfold.kernels._pointwise import CallableKernel as CallableKernel
 from polyfold.kernels._pointwise import Cosine, Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from polyfold.kernels._pointwise import mean_distance_gamma as mean_distance_gamma

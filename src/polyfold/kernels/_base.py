@@ -53,6 +53,7 @@ class Kernel(BaseEstimator, ABC):
     is_pointwise: ClassVar[bool] = True
     is_linear: ClassVar[bool] = False  # whether the point itself is its feature
     takes_precomputed: bool = False  # whether `X` holds kernel values, pairs of points
+    takes_few: ClassVar[bool] = False  # whether very many points are replaced by landmarks
     needs_rows: ClassVar[bool] = False  # whether `resolve` looks at the rows themselves, not at their survey only
     given_as: ClassVar[str] = ""  # how the user gave the values, which are then checked; empty for our own functions
 

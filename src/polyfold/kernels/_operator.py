@@ -34,7 +34,7 @@ from polyfold.exceptions import GraphWarning
 from polyfold.neighbors import Neighborhoods, Search, fewest_neighbors, find_neighbors, is_graph, neighbor_graph
 
 if TYPE_CHECKING:
-    from polyfold.kernels._base import GraphKernel
+    from polyfold.kernels._base import GraphKernel, Kernel
 
 _MATCH = 1e-6
 _NO_VALUES = np.empty(0)
@@ -280,6 +280,13 @@ def _neighborhoods(kernel: "GraphKernel", points: Matrix, default: int) -> Neigh
 def takes_distances(kernel: "GraphKernel") -> bool:
     """Whether the rows given to a graph kernel are distances."""
     return isinstance(kernel.neighbors, str) and kernel.neighbors == "precomputed"
+
+
+def has_fixed_rows(kernel: "Kernel | GraphKernel") -> bool:
+    """Whether values, distances or neighbours of the training rows were given, so that no row can be left out."""
+    if kernel.is_pointwise:
+        return kernel.takes_precomputed
+    return takes_distances(kernel) or is_graph(kernel.neighbors)
 
 
 def require_points(kernel: "GraphKernel", X: Matrix) -> NDArray:

@@ -15,6 +15,7 @@ from polyfold.sources._opening import is_stream as is_stream
 from polyfold.sources._opening import trusted as trusted
 from polyfold.sources._picking import all_or_some as all_or_some
 from polyfold.sources._picking import pick_rows as pick_rows
+from polyfold.sources._picking import rows_to_fit as rows_to_fit
 from polyfold.sources._picking import transform_rest as transform_rest
 from polyfold.sources._source import Source
 from polyfold.sources._source import add_up as add_up

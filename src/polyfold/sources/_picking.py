@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from polyfold._typing import Matrix, Rows, Table
+from polyfold._validation import own_rows
 from polyfold.sources._budget import budget
 from polyfold.sources._opening import as_source, in_memory, is_stream
 from polyfold.sources._source import Source, stack_rows
@@ -108,6 +109,20 @@ def all_or_some(X: Rows, *, few: bool = False, seed: int = 0) -> tuple[Table, ND
     if not is_stream(X):
         return cast(Matrix, X)[numbers], numbers
     return source.named(pick_rows(source, numbers)), numbers
+
+
+def rows_to_fit(
+    X: Rows, validate: Callable[[Rows], Matrix], *, few: bool = False, fixed: bool = False, seed: int = 0
+) -> tuple[Matrix, NDArray | None]:
+    """Return checked rows that are not shared with the caller: those of `X`, or a sample and its row numbers.
+
+    `few` and `seed` are those of `all_or_some`. If the rows are `fixed`, all of them are returned.
+    """
+    if not is_stream(X):
+        rows, numbers = all_or_some(validate(X), few=few and not fixed, seed=seed)
+        return own_rows(cast(Matrix, rows), X), numbers
+    given, numbers = (in_memory(X), None) if fixed else all_or_some(X, few=few, seed=seed)
+    return own_rows(validate(given), given), numbers
 
 
 def _has_room(source: Source) -> bool:
