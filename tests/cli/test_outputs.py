@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyfold.cli._formats import writer
+from polyfold.cli._formats import write_blocks
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("click")
@@ -225,9 +225,7 @@ def test_permissions_of_a_replaced_output_are_kept(call):
 def test_blocks_of_images_share_one_scale(tmp_path):
     image = pytest.importorskip("PIL.Image")
     blocks = [np.array([[0.0, 10.0, 5.0, 0.0]]), np.array([[5.0, 10.0, 5.0, 5.0]])]
-    with writer(tmp_path / "images", [], 2, size="2x2") as append:
-        for block in blocks:
-            append(block / 20)
+    write_blocks(tmp_path / "images", [block / 20 for block in blocks], [], 2, size="2x2")
     pixels = [np.asarray(image.open(tmp_path / "images" / f"{number:07d}.png")).ravel() for number in (0, 1)]
     assert pixels[0].tolist() == [0, 255, 127, 0]
     assert pixels[1].tolist() == [127, 255, 127, 127]

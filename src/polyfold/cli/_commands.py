@@ -32,7 +32,8 @@ from polyfold.cli._formats import (
     n_modules,
     summary,
     write_arrays,
-    writer,
+    write_blocks,
+    write_result,
 )
 from polyfold.cli._inputs import (
     ArrayData,
@@ -102,11 +103,12 @@ def transform_file(
     columns = [f"x{number}" for number in range(fitted.n_features_in_)]
     columns = getattr(fitted, "feature_names_in_", columns) if reconstruct else fitted.get_feature_names_out()
     names = [str(name) for name in columns]
-    blocks = model_blocks(opened, fitted, block_rows(opened))
-    with terminal.working("transform"), writer(path, names, opened.n_rows, size=selection.size) as append:
-        for rows in track(blocks, "blocks of rows"):
-            Z = np.asarray(fitted.transform(rows))
-            append(np.asarray(fitted.inverse_transform(Z)) if reconstruct else Z)
+    with terminal.working("transform"):
+        blocks = track(model_blocks(opened, fitted, block_rows(opened)), "blocks of rows")
+        coordinates = (np.asarray(fitted.transform(rows)) for rows in blocks)
+        if reconstruct:
+            coordinates = (np.asarray(fitted.inverse_transform(Z)) for Z in coordinates)
+        write_blocks(path, coordinates, names, opened.n_rows, size=selection.size)
     return {"output": output, "rows": opened.n_rows, "columns": len(names)}
 
 
@@ -151,8 +153,7 @@ def search_file(
     if path.suffix.lower() == ".npz":
         write_arrays(path, indices=indices, distances=distances)
     else:
-        with writer(path, [f"neighbor{number}" for number in range(neighbors)], len(indices)) as append:
-            append(indices)
+        write_result(path, indices, [f"neighbor{number}" for number in range(neighbors)])
     return {"output": output, "rows": len(indices), "neighbors": neighbors}
 
 
@@ -186,8 +187,7 @@ def cluster_file(
         with terminal.working("names of clusters"):
             rows = all_rows(open_for_model(data, selection, fitted), fitted)
             columns = _with_names(fitted, rows, columns, options.seed)
-    with writer(path, [*ids, *columns], len(labels)) as append:
-        append(pd.DataFrame({**ids, **columns}) if ids else labels)
+    write_result(path, pd.DataFrame({**ids, **columns}) if ids else labels, [*ids, *columns])
     if model_path:
         polyfold.save(fitted, model_path)
     numbers, first, sizes = np.unique(labels[:, 0], return_index=True, return_counts=True)
@@ -282,8 +282,7 @@ def map_file(
     if path.suffix.lower() in PLOTS:
         draw(path, Z, y)
     else:
-        with writer(path, [str(name) for name in fitted.get_feature_names_out()], len(Z)) as append:
-            append(Z)
+        write_result(path, Z, [str(name) for name in fitted.get_feature_names_out()])
     if model_path:
         polyfold.save(fitted, model_path)
     return {"output": output, "rows": len(Z)}
@@ -342,8 +341,7 @@ def explain_file(
         explanation = polyfold.explain(fitted, rows, texts=words, images=grey, random_state=seed)
     if path.suffix.lower() == ".csv":
         frame = explanation.to_frame()
-        with writer(path, list(frame.columns), len(frame)) as append:
-            append(frame)
+        write_result(path, frame, list(frame.columns))
     else:
         explanation.to_html(path, title=title or f"{type(last_step(fitted)).__name__} of {Path(data).name}")
     return {"output": output, "rows": len(explanation.rows), "names": explanation.names}

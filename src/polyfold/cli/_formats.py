@@ -5,8 +5,8 @@ A result is never written over an input, never over a folder of someone else, an
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -265,105 +265,95 @@ def is_report(path: Path) -> bool:
     return path.is_file() and b'<meta name="generator" content="polyfold">' in path.read_bytes()[:1000]
 
 
-@contextmanager
-def writer(path: Path, names: list[str], n_rows: int, *, size: str | None = None) -> Iterator[Callable[[Any], None]]:
-    """Give a function that appends rows to a file of the kind of its ending; without an ending it writes images."""
-    makers = {".npy": _npy, ".npz": _npz, ".csv": _csv, ".parquet": _parquet, ".zarr": _zarr}
+def write_blocks(
+    path: Path, blocks: Iterable[Any], names: Sequence[str], n_rows: int, *, size: str | None = None
+) -> None:
+    """Write blocks of rows to a file of the kind of its ending; without an ending, as a folder of images."""
     with replacing(path) as temporary:
         if path.suffix == "":
-            append, finish = _images(temporary, size)
+            _write_images(temporary, blocks, size)
         else:
-            append, finish = makers[path.suffix.lower()](temporary, names, n_rows)
-        try:
-            yield append
-        finally:
-            finish()
+            WRITERS[path.suffix.lower()](temporary, blocks, list(names), n_rows)
 
 
-def _npy(path: Path, names: list[str], n_rows: int) -> Any:
-    state: dict[str, Any] = {"file": None, "row": 0}
-
-    def append(rows: np.ndarray) -> None:
-        if state["file"] is None:
-            shape = (n_rows, *rows.shape[1:])
-            state["file"] = map_new_array(path, rows.dtype, shape)
-        state["file"][state["row"] : state["row"] + len(rows)] = rows
-        state["row"] += len(rows)
-
-    return append, state.clear
+def write_result(path: Path, rows: Any, names: Sequence[str]) -> None:
+    """Write an array or a table in memory."""
+    write_blocks(path, [rows], names, len(rows))
 
 
-def _npz(path: Path, names: list[str], n_rows: int) -> Any:
-    blocks: list[np.ndarray] = []
-
-    def finish() -> None:
-        if blocks:
-            with path.open("wb") as file:
-                np.savez_compressed(file, X=np.concatenate(blocks), names=np.array(names))
-
-    return blocks.append, finish
+def _write_npy(path: Path, blocks: Iterable[np.ndarray], names: list[str], n_rows: int) -> None:
+    array, row = None, 0
+    for rows in blocks:
+        array = map_new_array(path, rows.dtype, (n_rows, *rows.shape[1:])) if array is None else array
+        array[row : row + len(rows)] = rows
+        row += len(rows)
 
 
-def _csv(path: Path, names: list[str], n_rows: int) -> Any:
-    file = path.open("w", newline="", encoding="utf-8")
-    pd.DataFrame(columns=names).to_csv(file, index=False)
-    return lambda rows: pd.DataFrame(rows).to_csv(file, index=False, header=False), file.close
+def _write_npz(path: Path, blocks: Iterable[np.ndarray], names: list[str], n_rows: int) -> None:
+    with path.open("wb") as file:
+        np.savez_compressed(file, X=np.concatenate(list(blocks)), names=np.array(names))
 
 
-def _parquet(path: Path, names: list[str], n_rows: int) -> Any:
+def _write_csv(path: Path, blocks: Iterable[Any], names: list[str], n_rows: int) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        pd.DataFrame(columns=names).to_csv(file, index=False)
+        for rows in blocks:
+            pd.DataFrame(rows).to_csv(file, index=False, header=False)
+
+
+def _write_parquet(path: Path, blocks: Iterable[Any], names: list[str], n_rows: int) -> None:
     arrow, parquet = import_extra("pyarrow", "cli"), import_extra("pyarrow.parquet", "cli")
-    opened: list[Any] = []
-
-    def append(rows: Any) -> None:
-        table = arrow.Table.from_pandas(pd.DataFrame(rows).set_axis(names, axis=1), preserve_index=False)
-        if not opened:
-            opened.append(parquet.ParquetWriter(path, table.schema))
-        opened[0].write_table(table)
-
-    return append, lambda: [file.close() for file in opened]
+    with ExitStack() as stack:
+        file = None
+        for rows in blocks:
+            table = arrow.Table.from_pandas(pd.DataFrame(rows).set_axis(names, axis=1), preserve_index=False)
+            file = stack.enter_context(parquet.ParquetWriter(path, table.schema)) if file is None else file
+            file.write_table(table)
 
 
-def _zarr(path: Path, names: list[str], n_rows: int) -> Any:
-    zarr = import_extra("zarr", "cli")
-    opened: list[Any] = []
-
-    def append(rows: np.ndarray) -> None:
-        if not opened:
+def _write_zarr(path: Path, blocks: Iterable[np.ndarray], names: list[str], n_rows: int) -> None:
+    zarr, array = import_extra("zarr", "cli"), None
+    for rows in blocks:
+        if array is None:
             shape, chunks = (0, *rows.shape[1:]), (max(1, len(rows)), *rows.shape[1:])
-            opened.append(zarr.open_array(str(path), mode="w", shape=shape, chunks=chunks, dtype=rows.dtype))
-            opened[0].attrs.update(WRITER)
-        opened[0].append(rows)
-
-    return append, lambda: None
+            array = zarr.open_array(str(path), mode="w", shape=shape, chunks=chunks, dtype=rows.dtype)
+            array.attrs.update(WRITER)
+        array.append(rows)
 
 
-def _images(path: Path, size: str | None) -> Any:
-    path.mkdir()
-    done, limits = [0], []
+WRITERS = {
+    ".npy": _write_npy,
+    ".npz": _write_npz,
+    ".csv": _write_csv,
+    ".parquet": _write_parquet,
+    ".zarr": _write_zarr,
+}
 
-    def append(rows: np.ndarray) -> None:
-        limits[:] = limits or grey_limits(rows)  # one scale for all blocks, so that images can be compared
-        write_images(path, rows, done[0], size, *limits)
-        done[0] += len(rows)
 
-    return append, lambda: None
+def _write_images(folder: Path, blocks: Iterable[np.ndarray], size: str | None) -> None:
+    """Write rows as grey PNG files with numbers for names."""
+    pillow, number, limits = import_extra("PIL.Image", "cli"), 0, None
+    folder.mkdir()
+    for rows in blocks:
+        limits = limits or grey_limits(rows)  # one scale for all blocks, so that images can be compared
+        for image in _pixels(rows, size, *limits):
+            pillow.fromarray(image).save(folder / f"{number:07d}.png")
+            number += 1
+
+
+def _pixels(rows: np.ndarray, size: str | None, low: float, high: float) -> np.ndarray:
+    """Return rows as images of bytes: (n, height, width)."""
+    width, height = parse_size(size) if size else (round(rows.shape[1] ** 0.5),) * 2
+    if width * height != rows.shape[1]:
+        raise ValueError(f"--size must fit the {rows.shape[1]} values of a row, got {width}x{height}.")
+    grey = np.clip(255 * (rows - low) / max(high - low, np.finfo(float).tiny), 0, 255)
+    return grey.astype(np.uint8).reshape(-1, height, width)
 
 
 def grey_limits(rows: np.ndarray) -> tuple[float, float]:
     """Return the values of black and white: 0 and 255 if the rows are bytes, else their smallest and largest value."""
     low, high = float(rows.min()), float(rows.max())
     return (0.0, 255.0) if low >= -1 and 1 < high <= 256 else (low, high)
-
-
-def write_images(folder: Path, rows: np.ndarray, start: int, size: str | None, low: float, high: float) -> None:
-    """Write rows as grey PNG files with numbers for names."""
-    pillow = import_extra("PIL.Image", "cli")
-    width, height = parse_size(size) if size else (round(rows.shape[1] ** 0.5),) * 2
-    if width * height != rows.shape[1]:
-        raise ValueError(f"--size must fit the {rows.shape[1]} values of a row, got {width}x{height}.")
-    pixels = np.clip(255 * (rows - low) / max(high - low, np.finfo(float).tiny), 0, 255).astype(np.uint8)
-    for number, image in enumerate(pixels.reshape(-1, height, width), start=start):
-        pillow.fromarray(image).save(folder / f"{number:07d}.png")
 
 
 def write_arrays(path: Path, **arrays: np.ndarray) -> None:
