@@ -15,19 +15,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 REQUIREMENTS = ("click", "rich", "pandas")
-# A module of every extra.
-EXTRAS = {
-    "cli": "pyarrow",
-    "dask": "dask",
-    "faiss": "faiss",
-    "map": "openTSNE",
-    "onnx": "onnx",
-    "plot": "matplotlib",
-    "progress": "tqdm",
-    "pyamg": "pyamg",
-    "pynndescent": "pynndescent",
-    "torch": "torch",
-}
 # Seconds for the cleanup after a signal, in which further signals are ignored.
 CLEANUP = 2.0
 
@@ -62,19 +49,6 @@ def main() -> None:
             sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
-
-
-def installation_info() -> dict[str, Any]:
-    """Return versions, extras and the classes that can be fitted."""
-    from importlib.metadata import version
-
-    from polyfold.cli._estimators import estimator_names
-
-    return {
-        **{name: version(name) for name in ("polyfold", "numpy", "scipy", "scikit-learn", "numba")},
-        "extras": {name: importlib.util.find_spec(module) is not None for name, module in EXTRAS.items()},
-        "models": estimator_names(),
-    }
 
 
 class Stopped(KeyboardInterrupt):

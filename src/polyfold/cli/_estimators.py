@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,7 @@ from polyfold.cli import Terminal, echo, nearest
 from polyfold.cli._column_kinds import CODE, NUMBER, USES, NewCategories, Plan, has_unit_rows, preparation
 from polyfold.cli._inputs import (
     ArrayData,
+    FileData,
     Selection,
     TableData,
     block_rows,
@@ -45,12 +46,35 @@ EXAMPLE = '[parameters] kernel = {class = "Gaussian", gamma = 0.1}'
 class FitOptions:
     """What to fit, to which columns, with which preparation."""
 
-    selection: Selection
     model: str
     parameters: Mapping[str, Any]
+    selection: Selection
     seed: int | None
     prepare: str
     categorical: tuple[str, ...]
+    config: str | None
+
+    @classmethod
+    def of(
+        cls,
+        model: str,
+        parameters: Mapping[str, Any],
+        *,
+        config: Any,
+        settings: Iterable[str],
+        seed: int | None,
+        prepare: str,
+        categorical: tuple[str, ...],
+        **selected: Any,
+    ) -> Self:
+        """Collect the options of a fit; --set wins over `parameters`, and these over the TOML file."""
+        given = {**make_objects(config.parameters), **parameters, **parse_settings(settings)}
+        return cls(model, given, Selection(**selected), seed, prepare, categorical, config.path)
+
+    @property
+    def files(self) -> list[str | None]:
+        """The files that options name: inputs that are not overwritten."""
+        return [self.config, *self.selection.files]
 
 
 def make_objects(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,7 +235,7 @@ def fit_model(
     return model
 
 
-def _targets(data: ArrayData | TableData, selection: Selection, estimator: Any) -> Any:
+def _targets(data: FileData, selection: Selection, estimator: Any) -> Any:
     """Return the targets of a classifier or regressor; other models leave them out of the rows."""
     if is_classifier(estimator) or is_regressor(estimator):
         y = target_for(data, selection, estimator)
@@ -223,7 +247,7 @@ def _targets(data: ArrayData | TableData, selection: Selection, estimator: Any) 
     return None
 
 
-def _is_streamed(data: ArrayData | TableData, estimator: Any, stream: bool | None) -> bool:
+def _is_streamed(data: FileData, estimator: Any, stream: bool | None) -> bool:
     """Whether rows are fitted block by block: with --stream, and by default if memory is too small."""
     has_partial_fit = hasattr(estimator, "partial_fit")
     if stream and not has_partial_fit:
@@ -243,7 +267,7 @@ def _default_size(options: FitOptions, n_columns: int) -> dict[str, int]:
 
 
 @contextmanager
-def _without_advice(data: ArrayData | TableData, prepare: str) -> Iterator[None]:
+def _without_advice(data: FileData, prepare: str) -> Iterator[None]:
     """Leave out the advice to scale columns if they are scaled."""
     with warnings.catch_warnings():
         if prepare == "scale" or (prepare != "none" and data.plan is not None):
@@ -251,7 +275,7 @@ def _without_advice(data: ArrayData | TableData, prepare: str) -> Iterator[None]
         yield
 
 
-def planned(data: ArrayData | TableData, options: FitOptions) -> ArrayData | TableData:
+def planned(data: FileData, options: FitOptions) -> FileData:
     """Return rows with a kind for every column; columns named by --columns, or with --prepare none, are all used."""
     if isinstance(data, ArrayData):
         if options.categorical:
@@ -282,7 +306,7 @@ def plan_lines(data: TableData, prepare: str, *, by_kind: bool) -> list[str]:
     return [f"{data.path}: {data.n_rows} rows, {data.n_columns} columns{few}", *lines]
 
 
-def _fit_whole(data: ArrayData | TableData, estimator: Any, prepare: str, y: Any) -> Any:
+def _fit_whole(data: FileData, estimator: Any, prepare: str, y: Any) -> Any:
     """Fit to all rows in memory."""
     rows = data.whole()
     steps = preparation(rows, prepare, data.plan)
@@ -290,7 +314,7 @@ def _fit_whole(data: ArrayData | TableData, estimator: Any, prepare: str, y: Any
     return model.fit(rows) if y is None else model.fit(rows, y)
 
 
-def _fit_blocks(data: ArrayData | TableData, estimator: Any, prepare: str, *, on_cluster: bool) -> Any:
+def _fit_blocks(data: FileData, estimator: Any, prepare: str, *, on_cluster: bool) -> Any:
     """Fit to blocks of rows, here or on a cluster; the preparation is fitted to the first block."""
     blocks = PreparedBlocks(data, prepare)
     rows = as_source(_lazy_rows(data, blocks.steps) if on_cluster else blocks)
@@ -303,7 +327,7 @@ def _fit_blocks(data: ArrayData | TableData, estimator: Any, prepare: str, *, on
 class PreparedBlocks:
     """Prepared rows of a file in blocks, as often as needed; the preparation is fitted to the first block."""
 
-    def __init__(self, data: ArrayData | TableData, prepare: str):
+    def __init__(self, data: FileData, prepare: str):
         self._data, self._size = data, block_rows(data)
         first = next(data.blocks(self._size))
         steps = preparation(first, prepare, data.plan)
@@ -352,7 +376,7 @@ def connected(address: str | None) -> Iterator[None]:
         yield
 
 
-def _lazy_rows(data: ArrayData | TableData, steps: Any) -> Any:
+def _lazy_rows(data: FileData, steps: Any) -> Any:
     """Return the prepared rows of a file as a Dask array."""
     array, delayed = import_extra("dask.array", "dask"), import_extra("dask", "dask").delayed
     prepare, example = delayed(partial(_prepared, steps), traverse=False), _prepared(steps, next(data.blocks(1)))
@@ -367,7 +391,7 @@ def _lazy_rows(data: ArrayData | TableData, steps: Any) -> Any:
     return rows
 
 
-def _parts(data: ArrayData | TableData) -> list[tuple[Any, float]]:
+def _parts(data: FileData) -> list[tuple[Any, float]]:
     """Return the parts of a file and their lengths, NaN if unknown; workers read tables and arrays of one file."""
     delayed = import_extra("dask", "dask").delayed
     if isinstance(data, TableData):

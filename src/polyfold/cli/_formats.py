@@ -1,4 +1,4 @@
-"""Formats of files: arrays and images that are read, models that are described, and results that are written.
+"""Formats of files: arrays and images that are read, and results that are written.
 
 A result is never written over an input, never over a folder of someone else, and never in part.
 """
@@ -13,13 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from sklearn.pipeline import Pipeline
 
-import polyfold
 from polyfold._files import map_new_array, replacing
 from polyfold._validation import import_extra
-from polyfold.cli._column_kinds import USES, Plan
-from polyfold.saving import describe
 from polyfold.sources import Source
 
 SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
@@ -147,50 +143,6 @@ def image_shape(stored: tuple[int, ...] | None, size: str | None, n_columns: int
 
 def _size_text(shape: tuple[int, ...]) -> str:
     return f"{shape[1]}x{shape[0]}"
-
-
-def last_step(model: Any) -> Any:
-    """Return the estimator itself, without its preparation."""
-    return model.steps[-1][1] if isinstance(model, Pipeline) else model
-
-
-def n_modules(estimator: Any) -> int:
-    """Return the number of modules of a fitted estimator, 0 if it has none."""
-    return estimator._module_shape[0] if hasattr(estimator, "transform_modules") else 0
-
-
-def summary(model: Any) -> dict[str, Any]:
-    """Return the size of a fitted model and the figures it stores."""
-    estimator = last_step(model)
-    size = {"modules": n_modules(estimator)} if n_modules(estimator) else {}
-    if hasattr(model, "transform"):
-        size["coordinates"] = len(model.get_feature_names_out())
-    names = ("loss_", "loss_bound_", "loss_gap_", "n_clusters_", "layer_sizes_", "fidelity_", "novelty_")
-    figures = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
-    return {**size, **{name.strip("_"): np.asarray(value).tolist() for name, value in figures.items()}}
-
-
-def model_info(path: str, *, with_table: bool = False) -> dict[str, Any]:
-    """Return the contents of a model file: class, parameters, columns and figures; also each column of its table."""
-    about, model = describe(path), polyfold.load(path)
-    estimator, plan = last_step(model), Plan.stored(model)
-    plain = (bool, int, float, str, type(None))
-    parameters = estimator.get_params(deep=False).items()
-    names = getattr(model, "feature_names_in_", None)
-    return {
-        "file": path,
-        "class": type(estimator).__name__,
-        **({} if estimator is model else {"steps": [type(step).__name__ for _, step in model.steps]}),
-        "polyfold": about["polyfold"],
-        "written with": about.get("written with"),
-        "columns": int(getattr(model, "n_features_in_", 0)) if names is None else [str(name) for name in names],
-        **({} if plan is None else {"kinds": {kind: plan.names(kind) for kind in USES if plan.names(kind)}}),
-        **({"table": plan.as_dict()} if plan is not None and with_table else {}),
-        "parameters": {
-            name: value if isinstance(value, plain) else " ".join(repr(value).split()) for name, value in parameters
-        },
-        **summary(model),
-    }
 
 
 def check_output(

@@ -8,16 +8,15 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import is_classifier, is_regressor
-from sklearn.pipeline import Pipeline
 
 from polyfold.cli import nearest, shortened
-from polyfold.cli._column_kinds import CATEGORY, NUMBER, Column, NewCategories, Plan, make_plan
+from polyfold.cli._column_kinds import CATEGORY, NUMBER, Column, Plan, make_plan
 from polyfold.cli._formats import IMAGES, SUFFIXES, ImageSource, load_arrays, parse_size, read_npz, read_zarr
 from polyfold.cli._readers import Csv, Form, Parquet, column_names, parquet_files
 from polyfold.sources import as_source, stack_rows
@@ -46,9 +45,9 @@ class Selection:
     header: bool | None = None
 
     @property
-    def target_file(self) -> str | None:
-        """The file that --target names, if it names one."""
-        return self.target if self.target and Path(self.target).suffix.lower() in SUFFIXES else None
+    def files(self) -> list[str]:
+        """The file that --target names, if it names one: an input that is not overwritten."""
+        return [self.target] if self.target and Path(self.target).suffix.lower() in SUFFIXES else []
 
 
 @dataclass(frozen=True)
@@ -204,12 +203,15 @@ class TableData:
         return frame
 
 
-def block_rows(data: ArrayData | TableData) -> int:
+FileData: TypeAlias = ArrayData | TableData
+
+
+def block_rows(data: FileData) -> int:
     """Return the number of rows to work on at a time."""
     return int(np.clip(BLOCK_BYTES // (8 * data.n_columns), MIN_ROWS, MAX_ROWS))
 
 
-def open_data(path: str | Path, selection: Selection) -> ArrayData | TableData:
+def open_data(path: str | Path, selection: Selection) -> FileData:
     """Open a file or folder with all of its columns."""
     path = Path(path)
     if not path.exists():
@@ -232,7 +234,7 @@ def open_data(path: str | Path, selection: Selection) -> ArrayData | TableData:
     )
 
 
-def open_features(path: str, selection: Selection) -> ArrayData | TableData:
+def open_features(path: str, selection: Selection) -> FileData:
     """Open a file with the selected columns: those of --columns, without --drop, --target and --id."""
     data = open_data(path, selection)
     names = data.names or tuple(map(str, range(data.n_columns)))
@@ -256,7 +258,7 @@ def _open_images(path: Path, selection: Selection) -> ArrayData:
     return ArrayData(path, images, {"folder": folders, "file": names}, images.image_shape)
 
 
-def read_target(data: ArrayData | TableData, selection: Selection, kind: str = "either") -> np.ndarray | None:
+def read_target(data: FileData, selection: Selection, kind: str = "either") -> np.ndarray | None:
     """Return the targets, or None without --target.
 
     Text tables give "labels" exactly as they are written, "numbers", or "either": numbers if that keeps labels apart.
@@ -277,12 +279,12 @@ def read_target(data: ArrayData | TableData, selection: Selection, kind: str = "
     return numbers.to_numpy() if kind == "numbers" or (kind == "either" and is_lossless) else text.to_numpy(object)
 
 
-def find_target(data: ArrayData | TableData, selection: Selection) -> Any:
+def find_target(data: FileData, selection: Selection) -> Any:
     """Return the values of --target: a column, an array of the .npz file, or a file of its own."""
     target = str(selection.target)
     if target in data.all_names:
         return data.column(target)
-    if selection.target_file is None:
+    if not selection.files:
         raise ValueError(
             f"--target must be a column of {data.path}, or a file that ends in {', '.join(SUFFIXES)}, got {target!r}; "
             f"{nearest(target, data.all_names)}."
@@ -305,7 +307,7 @@ def _read_target_file(path: str, selection: Selection) -> Any:
     return values
 
 
-def target_for(data: ArrayData | TableData, selection: Selection, estimator: Any) -> np.ndarray | None:
+def target_for(data: FileData, selection: Selection, estimator: Any) -> np.ndarray | None:
     """Return the targets as an estimator takes them; warn of classes that a fitted classifier does not have."""
     if not is_classifier(estimator):
         return read_target(data, selection, "numbers" if is_regressor(estimator) else "either")
@@ -326,72 +328,15 @@ def target_for(data: ArrayData | TableData, selection: Selection, estimator: Any
     return y
 
 
-def read_column(option: str, name: str, data: ArrayData | TableData) -> Any:
+def read_column(option: str, name: str, data: FileData) -> Any:
     """Return the values of a column that an option names, or of an array next to the rows."""
     column_names(option, [name], data.all_names, data.path)
     return data.column(name)
 
 
-def read_ids(data: ArrayData | TableData, selection: Selection) -> tuple[str, Any]:
+def read_ids(data: FileData, selection: Selection) -> tuple[str, Any]:
     """Return the name and the values that identify rows: --id, the index of the file, file names, or row numbers."""
     name = selection.id or ("file" if data.image_shape else None)
     if name is not None:
         return name, read_column("--id", name, data)
     return ("row", np.arange(data.n_rows)) if data.index is None else ("index", data.column(data.index))
-
-
-def open_for_model(path: str, selection: Selection, model: Any) -> ArrayData | TableData:
-    """Open the columns a model was fitted to, with the kinds it was fitted to; names are found by the model itself."""
-    plan, names = Plan.stored(model), getattr(model, "feature_names_in_", None)
-    data = open_features(path, selection) if names is None or selection.columns else open_data(path, selection)
-    if plan is not None and isinstance(data, ArrayData):
-        return _as_columns(data, plan)
-    if names is not None and isinstance(data, TableData):
-        needed = [str(name) for name in names] if plan is None else [column.name for column in plan.used]
-        if missing := [name for name in needed if name not in (*data.names, data.index)]:
-            raise ValueError(f"{data.path} lacks columns the model was fitted to: {shortened(missing)}.")
-        data = data.select(needed)
-    elif data.n_columns != model.n_features_in_:
-        raise ValueError(
-            f"{data.path} has {data.n_columns} columns, the model was fitted to {model.n_features_in_}; select columns "
-            "with --columns, --drop and --target, and resize images with --size."
-        )
-    if isinstance(data, ArrayData):
-        return data
-    return data.unplanned(only_numbers=not isinstance(model, Pipeline)) if plan is None else data.as_planned(plan)
-
-
-def _as_columns(data: ArrayData, plan: Plan) -> ArrayData:
-    """Return an array as the columns of a table, by position: all of them, or those that are used."""
-    if other := [column for column in plan.used if column.kind != NUMBER]:
-        raise ValueError(
-            f"{data.path} is an array, the model was fitted to a table with {other[0].name!r} ({other[0].kind}); pass "
-            "a .csv or .parquet file with the same columns."
-        )
-    if data.n_columns == len(plan.used):
-        return data
-    if data.n_columns != len(plan.columns):
-        raise ValueError(f"{data.path} has {data.n_columns} columns, the model was fitted to {len(plan.columns)}.")
-    numbers = data.columns or range(data.n_columns)
-    kept = [number for number, column in zip(numbers, plan.columns, strict=True) if column in plan.used]
-    return data.select([str(number) for number in kept])
-
-
-def model_blocks(data: ArrayData | TableData, model: Any, size: int | None = None) -> Iterator[Any]:
-    """Yield the rows of a file as a fitted model takes them: a table if it was fitted to one, otherwise an array."""
-    names = getattr(model, "feature_names_in_", None)
-    new = NewCategories(model[0] if isinstance(model, Pipeline) else None, data.path)
-    for rows in data.blocks(size):
-        if names is None and isinstance(rows, pd.DataFrame):
-            rows = np.ascontiguousarray(rows.to_numpy())
-        elif names is not None and not isinstance(rows, pd.DataFrame):
-            rows = pd.DataFrame(rows.toarray() if sp.issparse(rows) else rows, columns=names)
-        new.count(rows)
-        yield rows
-    new.warn()
-
-
-def all_rows(data: ArrayData | TableData, model: Any) -> Any:
-    """Return all rows of a file as a fitted model takes them."""
-    (rows,) = model_blocks(data, model)
-    return rows

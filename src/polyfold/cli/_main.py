@@ -5,13 +5,12 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from polyfold.cli import Stopped, Terminal, installation_info, notes, sentence
+from polyfold.cli import Stopped, Terminal, notes, sentence
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -180,41 +179,18 @@ FIT = _with(
 )
 
 
-def _selection(options: dict[str, Any]) -> Any:
-    """Take the options that select columns out of all options."""
-    from polyfold.cli._inputs import Selection
-
-    names = ("columns", "drop", "target", "id", "array", "size", "color", "encoding", "header")
-    return Selection(**{name: options.pop(name) for name in names if name in options})
-
-
-def _fit_options(options: dict[str, Any], model: str, parameters: dict[str, Any] | None = None) -> Any:
-    """Take the options of a fit out of all options; the path of --config stays, as an input that is not overwritten."""
-    from polyfold.cli._estimators import FitOptions, make_objects, parse_settings
-
-    config = options.pop("config")
-    options["config"] = config.path
-    given = {**make_objects(config.parameters), **(parameters or {}), **parse_settings(options.pop("settings"))}
-    names = ("seed", "prepare", "categorical")
-    return FitOptions(_selection(options), model, given, **{name: options.pop(name) for name in names})
-
-
-def _run(name: str, as_json: bool, always: bool = False, **options: Any) -> None:
-    """Run the function of a command and print its figures and the seconds it took."""
+def _run(function: Command, as_json: bool, is_result: bool = False, **options: Any) -> None:
+    """Call the function of a command; print its figures, as the result of the command or as its status."""
     terminal, start = Terminal(as_json), time.perf_counter()
-    figures = getattr(import_module("polyfold.cli._commands"), name)(terminal=terminal, **options)
-    if figures:
-        terminal.result({**figures, "seconds": round(time.perf_counter() - start, 2)}, always=always)
+    if figures := function(**options, terminal=terminal):
+        terminal.result({**figures, "seconds": round(time.perf_counter() - start, 2)}, always=is_result)
 
 
-def _run_fit(name: str, as_json: bool, plan: bool, **options: Any) -> None:
-    """Run a command that fits, or print its plan."""
-    if plan:
-        _run("plan_file", as_json, always=True, data=options["data"], options=options["options"])
-    elif options["output"] is None:
+def _run_fit(function: Command, output: str | None, plan: bool, is_result: bool = False, **options: Any) -> None:
+    """Run a command that fits a model, or prints its plan."""
+    if output is None and not plan:
         raise click.UsageError("Missing option '-o' / '--output'.")
-    else:
-        _run(name, as_json, always=bool(options.get("names")), **options)
+    _run(function, is_result=is_result or plan, output=output, plan=plan, **options)
 
 
 @commands.command()
@@ -224,7 +200,7 @@ def _run_fit(name: str, as_json: bool, plan: bool, **options: Any) -> None:
 )
 @click.option("--cluster", metavar="ADDRESS", help="Fit on the workers of a Dask scheduler, such as tcp://host:8786.")
 @click.option("--stream/--no-stream", default=None, help="Fit block by block; by default if memory is too small.")
-def fit(as_json: bool, **options: Any) -> None:
+def fit(**options: Any) -> None:
     """Fit a model to DATA and save it.
 
     The default model is ModularKernelPCA with 15 modules of 20 dimensions, or fewer if the data have fewer columns.
@@ -237,13 +213,15 @@ def fit(as_json: bool, **options: Any) -> None:
     polyfold fit huge.zarr --cluster tcp://scheduler:8786 -o huge.polyfold
     polyfold fit photos/ --size 32x32 --config model.toml -o photos.polyfold
     """
-    _run_fit("fit_file", as_json, options=_fit_options(options, options.pop("model")), **options)
+    from polyfold.cli._commands import fit_file
+
+    _run_fit(fit_file, **options)
 
 
 @commands.command()
 @_with(MODEL, DATA, OUTPUT, SELECT, JSON)
 @click.option("--reconstruct", is_flag=True, help="Write reconstructions; to a folder, as images.")
-def transform(as_json: bool, **options: Any) -> None:
+def transform(**options: Any) -> None:
     """Write the coordinates of DATA in the representation of MODEL.
 
     Rows are read, transformed and written block by block.
@@ -252,7 +230,9 @@ def transform(as_json: bool, **options: Any) -> None:
     polyfold transform digits.polyfold new.npy -o z.parquet
     polyfold transform autoencoder.polyfold digits.npz --reconstruct --size 8x8 -o images/
     """
-    _run("transform_file", as_json, selection=_selection(options), **options)
+    from polyfold.cli._commands import transform_file
+
+    _run(transform_file, **options)
 
 
 @commands.command()
@@ -261,7 +241,7 @@ def transform(as_json: bool, **options: Any) -> None:
 @click.option("-k", "--neighbors", type=click.IntRange(1), default=10, show_default=True, help="Number of neighbours.")
 @click.option("--modules", type=click.IntRange(1), help="Number of modules to scan; all by default.")
 @click.option("--expand", type=click.IntRange(1), help="Candidates from each module, which all modules rank.")
-def search(as_json: bool, **options: Any) -> None:
+def search(**options: Any) -> None:
     """Find the nearest rows of DATA in the representation of MODEL.
 
     Writes row numbers, from 0; .npz files also hold the distances.
@@ -270,7 +250,9 @@ def search(as_json: bool, **options: Any) -> None:
     polyfold search digits.polyfold digits.npz --queries new.npy -k 5 -o found.csv
     polyfold search digits.polyfold digits.npz -k 15 -o found.npz
     """
-    _run("search_file", as_json, selection=_selection(options), **options)
+    from polyfold.cli._commands import search_file
+
+    _run(search_file, **options)
 
 
 @commands.command()
@@ -288,7 +270,7 @@ def search(as_json: bool, **options: Any) -> None:
 )
 @click.option("--with", "saved", metavar="MODEL", help="Saved clusterer to apply.")
 @click.option("--save", help="File for the fitted clusterer.")
-def cluster(as_json: bool, **options: Any) -> None:
+def cluster(**options: Any) -> None:
     """Cluster the rows of DATA.
 
     Writes the cluster of every row; .csv and .parquet files begin with --id, the index of the table, or row numbers.
@@ -302,21 +284,15 @@ def cluster(as_json: bool, **options: Any) -> None:
     polyfold cluster new.csv --with groups.polyfold --id name -o new_groups.csv
     polyfold cluster digits.npz -n 10 --set network__n_clusterings=200 -o groups.npy
     """
-    clusters, kernel = options.pop("clusters"), options.pop("kernel")
-    if options["saved"]:
-        new = {"-n": clusters, "--kernel": kernel, "--set": options["settings"], "--config": options["config"].path}
-        new |= {"--prepare": options["prepare"] != "auto", "--categorical": options["categorical"]}
-        if given := [name for name, value in new.items() if value]:
-            raise click.UsageError(f"--with applies a saved clusterer, got {given[0]} as well; omit one of them.")
-    parameters = {} if clusters is None else {"n_clusters": None if clusters == "auto" else clusters}
-    parameters |= {} if kernel is None else {"kernel": kernel}
-    _run_fit("cluster_file", as_json, options=_fit_options(options, "BootstrapClustering", parameters), **options)
+    from polyfold.cli._commands import cluster_file
+
+    _run_fit(cluster_file, is_result=options["names"], **options)
 
 
 @commands.command(name="map")
 @_with(DATA, FIT, SELECT, SEED, JSON)
 @click.option("--save", help="File for the fitted map.")
-def map_(as_json: bool, **options: Any) -> None:
+def map_(**options: Any) -> None:
     """Map the rows of DATA to two dimensions.
 
     Writes coordinates, or a plot (.png, .svg, .pdf) coloured by --target.
@@ -325,12 +301,14 @@ def map_(as_json: bool, **options: Any) -> None:
     polyfold map digits.npz --target y -o map.png
     polyfold map flowers.csv --drop species -o map.csv
     """
-    _run_fit("map_file", as_json, options=_fit_options(options, "BootstrapMap"), **options)
+    from polyfold.cli._commands import map_file
+
+    _run_fit(map_file, **options)
 
 
 @commands.command()
 @_with(MODEL, DATA, SELECT, SEED, JSON)
-def evaluate(as_json: bool, **options: Any) -> None:
+def evaluate(**options: Any) -> None:
     """Evaluate MODEL on DATA.
 
     Prints the fraction of neighbours that are kept, the correlation of modules, and accuracies if there are targets.
@@ -338,13 +316,15 @@ def evaluate(as_json: bool, **options: Any) -> None:
     \b
     polyfold evaluate digits.polyfold digits.npz --target y
     """
-    _run("evaluate_file", as_json, always=True, selection=_selection(options), **options)
+    from polyfold.cli._commands import evaluate_file
+
+    _run(evaluate_file, is_result=True, **options)
 
 
 @commands.command()
 @_with(MODEL, DATA, OUTPUT, SELECT, TEXTS, SEED, JSON)
 @click.option("--title", help="Title of the HTML page.")
-def explain(as_json: bool, **options: Any) -> None:
+def explain(**options: Any) -> None:
     """Explain the axes, clusters or modules of MODEL by the columns of DATA.
 
     Writes a table (.csv) or a page (.html) with the features that set them apart, and a short name for each.
@@ -354,14 +334,16 @@ def explain(as_json: bool, **options: Any) -> None:
     polyfold explain groups.polyfold customers.csv -o explanation.html
     polyfold explain topics.polyfold questions.npz --texts text -o explanation.csv
     """
-    _run("explain_file", as_json, selection=_selection(options), **options)
+    from polyfold.cli._commands import explain_file
+
+    _run(explain_file, **options)
 
 
 @commands.command()
 @_with(MODEL, DATA, OUTPUT, SELECT, TEXTS, JSON)
 @click.option("--title", help="Title of the report.")
 @click.option("--points", type=click.IntRange(10), default=10_000, show_default=True, help="Most points to show.")
-def report(as_json: bool, **options: Any) -> None:
+def report(**options: Any) -> None:
     """Write an HTML report of MODEL and DATA.
 
     One HTML file to explore, coloured by --target.
@@ -369,15 +351,19 @@ def report(as_json: bool, **options: Any) -> None:
     \b
     polyfold report flowers.polyfold flowers.csv --target species -o flowers.html
     """
-    _run("report_file", as_json, selection=_selection(options), **options)
+    from polyfold.cli._commands import report_file
+
+    _run(report_file, **options)
 
 
 @commands.command()
 @click.option("-o", "--output", default="polyfold-demo", show_default=True, help="Folder of the report.")
 @JSON
-def demo(as_json: bool, output: str) -> None:
+def demo(**options: Any) -> None:
     """Write an HTML report of all methods on images of heads and digits."""
-    _run("run_demo", as_json, output=output)
+    from polyfold.cli._commands import run_demo
+
+    _run(run_demo, **options)
 
 
 @commands.command()
@@ -392,7 +378,6 @@ def info(as_json: bool, model: str | None) -> None:
     polyfold info
     polyfold info digits.polyfold --json
     """
-    from polyfold.cli._formats import model_info
+    from polyfold.cli._commands import show_info
 
-    about = installation_info() if model is None else model_info(model, with_table=as_json)
-    Terminal(as_json).result(about, always=True)
+    Terminal(as_json).result(show_info(model, with_table=as_json), always=True)
