@@ -50,7 +50,7 @@ def test_repeated_names_of_columns_are_said(call, write):
 
 
 def test_columns_that_vary_only_after_the_rows_that_were_looked_at_are_kept(call, tmp_path, monkeypatch):
-    monkeypatch.setattr("polyfold.cli._inputs.PLAN_ROWS", (10, 20))
+    monkeypatch.setattr("polyfold.cli._readers.PLAN_ROWS", (10, 20))
     frame = pd.DataFrame(X, columns=["x", "y"]).assign(group=np.repeat([0, 1], 20), text=np.repeat(["a", "b"], 20))
     frame.assign(same=1).to_csv(tmp_path / "t.csv", index=False)
     kinds = {name: kind for name, (kind, _) in planned(call, "t.csv").items()}

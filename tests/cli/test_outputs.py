@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyfold.cli._formats import write_blocks
+from polyfold.cli._outputs import write_blocks
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("click")
@@ -112,7 +112,7 @@ def test_paths_are_checked_before_the_work(refused, monkeypatch, text):
 
 
 def test_the_demo_replaces_only_its_own_report(refused, tmp_path):
-    from polyfold.cli._formats import is_report
+    from polyfold.cli._outputs import is_report
     from polyfold.report._explore import Arrays, document
 
     report = tmp_path / "report.html"
@@ -130,7 +130,7 @@ def test_models_do_not_go_to_data_files(refused):
 
 def test_classes_of_any_name_and_numbers_can_be_drawn(run, tmp_path, rng):
     pytest.importorskip("matplotlib")
-    from polyfold.cli._formats import draw
+    from polyfold.cli._outputs import draw
 
     Z = rng.standard_normal((60, 2))
     for number, y in enumerate((None, np.array(["$x", "a$b_$", "[/]"] * 20), np.arange(60) / 7, np.arange(60) % 20)):

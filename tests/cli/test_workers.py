@@ -50,7 +50,7 @@ def test_models_equal_those_of_a_stream(call, address, shared, data):
 
 
 def test_what_a_cluster_cannot_do_is_refused(refused, address, monkeypatch):
-    monkeypatch.setattr("polyfold.cli._estimators.PATIENCE", 1)
+    monkeypatch.setattr("polyfold.cli._fitting.PATIENCE", 1)
     refused("fit :digits.npy --cluster tcp://127.0.0.1:9 -o m.polyfold", "did not answer within 1 s")
     refused("fit :digits.npy --cluster nonsense://x -o m.polyfold", "--cluster must be the address")
     options = f"--target y --model ModularClassifier --cluster {address}"

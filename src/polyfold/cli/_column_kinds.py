@@ -5,26 +5,27 @@ Identifiers and constants are left out. The kinds are found from the first rows 
 """
 
 import re
-import warnings
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from polyfold._linalg import are_unit_rows
 from polyfold.cli import aligned
-from polyfold.cli._readers import Form, is_number
 
+# Text that begins like a number: dates, times, numbers with units.
+LIKE_NUMBER = r"[-+−(]?\s?[$€£¥]?\s?\d.*"
+# A number with at most one symbol before or after it.
+PARTS = (
+    r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)\s?(?P<number>[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)\s?(?P<after>[%$€£¥]?)\s*$"
+)
+EXPONENT = r"(?:[eE][+-]?\d+)?"
+STYLES = {
+    "plain": rf"(?:\d+\.?\d*|\.\d+){EXPONENT}",
+    "thousands": r"\d{1,3}(?:,\d{3})*(?:\.\d+)?",
+    "comma": rf"(?:\d*,\d+|\d+|\d{{1,3}}(?:\.\d{{3}})+,\d+){EXPONENT}",
+}
 MISSING = "(missing)"
 # Categories with a column of their own; the rest share one.
 MAX_CATEGORIES = 50
@@ -62,6 +63,85 @@ DATE_FORMATS = ("ISO8601", *(day + time for time in TIMES for day in DAYS))
 
 
 @dataclass(frozen=True)
+class NumberFormat:
+    """How a column of text writes its numbers: the style of the digits, and one symbol around all of them."""
+
+    style: str = "plain"
+    symbol: str = ""
+    example: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.example!r} is {self.parse(pd.Series([self.example])).iloc[0]:g}"
+
+    def parse(self, text: pd.Series) -> pd.Series:
+        """Return text in this format as numbers, NaN if it has another format."""
+        if self.style == "plain" and not self.symbol:
+            return pd.to_numeric(text, errors="coerce")
+        parts = text.astype(object).str.extract(PARTS)
+        digits = parts["minus"] + parts["number"]
+        if self.style == "thousands":
+            digits = digits.str.replace(",", "")
+        elif self.style == "comma":
+            digits = digits.str.replace(".", "").str.replace(",", ".")
+        return pd.to_numeric(digits, errors="coerce")
+
+
+class NumberFormatFinder:
+    """Find the one format in which all values of a column are numbers, chunk by chunk."""
+
+    def __init__(self) -> None:
+        self._symbols: set[str] = set()
+        self._styles = list(STYLES)
+        self._all_numbers, self._n_values, self._n_numbers = True, 0, 0
+        self._first, self._other = "", ""
+
+    def update(self, column: pd.Series) -> None:
+        """Look at further values."""
+        values = pd.Series(column.dropna().unique(), dtype=object).astype(str)
+        if values.empty:
+            return
+        parts = values.str.extract(PARTS)
+        is_number = parts["number"].notna()
+        numbers = parts["number"][is_number]
+        self._symbols |= set((parts["before"] + parts["after"])[is_number])
+        self._styles = [style for style in self._styles if numbers.str.fullmatch(STYLES[style]).all()]
+        self._all_numbers &= bool(is_number.all())
+        self._n_values += len(values)
+        self._n_numbers += int(values.str.strip().str.fullmatch(LIKE_NUMBER).sum())
+        # The most telling example is one with a symbol or a comma.
+        marked = values[is_number & values.str.contains(r"[^\d.+-]")]
+        self._first = self._first or (marked.iloc[0] if len(marked) else "")
+        self._other = self._other or (values[~is_number].iloc[0] if not is_number.all() else values.iloc[0])
+
+    @property
+    def needs_point(self) -> bool:
+        """Whether the values are numbers only if the decimal mark is a point, such as '1,234.5'."""
+        return self._is_number and self._styles == ["thousands"]
+
+    def number_format(self, has_point: bool) -> NumberFormat | None:
+        """Return the format, or None if some value is not a number, or formats or symbols differ."""
+        if not self._is_number:
+            return None
+        styles = self._styles
+        if not has_point and "comma" in styles and "plain" not in styles:
+            styles = ["comma"]  # '1,234' may be either: one file has one decimal mark
+        return NumberFormat(styles[0], min(self._symbols), self._first or self._other)
+
+    def unreadable(self) -> str:
+        """Return an example if most values look like numbers or dates, and yet the column is text."""
+        return self._other if not self._is_number and self._n_numbers > self._n_values / 2 else ""
+
+    @property
+    def _is_number(self) -> bool:
+        return bool(self._all_numbers and self._n_values and len(self._symbols) == 1 and self._styles)
+
+
+def is_number(column: pd.Series) -> bool:
+    """Whether a column holds numbers; booleans are categories."""
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+@dataclass(frozen=True)
 class Column:
     """One column of a table: its kind, and the counts of the rows by which it was found."""
 
@@ -80,7 +160,7 @@ class Plan:
 
     columns: tuple[Column, ...]
     n_rows: int = 0
-    forms: dict[str, Form | None] = field(default_factory=dict)
+    number_formats: dict[str, NumberFormat | None] = field(default_factory=dict)
 
     @classmethod
     def stored(cls, model: Any) -> "Plan | None":
@@ -106,9 +186,9 @@ class Plan:
         """The name of the one column that holds all free text."""
         return " + ".join(self.names(TEXT)) or None
 
-    def written(self) -> list[str]:
-        """Return the columns that must be read as they are written."""
-        return [c.name for c in self.used if c.kind != NUMBER or self.forms.get(c.name) != Form()]
+    def text_columns(self) -> list[str]:
+        """Return the columns that must be read as text."""
+        return [c.name for c in self.used if c.kind != NUMBER or self.number_formats.get(c.name) != NumberFormat()]
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a table of numbers, categories and text, the same in all files and blocks."""
@@ -116,7 +196,7 @@ class Plan:
         for column in self.used:
             values = frame[column.name]
             if column.kind == NUMBER:
-                columns[column.name] = _numbers(values, self.forms.get(column.name))
+                columns[column.name] = _numbers(values, self.number_formats.get(column.name))
             elif column.kind == DATE:
                 columns |= _parts_of_dates(values, column)
             elif column.kind in CATEGORIES:
@@ -151,22 +231,23 @@ class Plan:
 
 def make_plan(
     sample: pd.DataFrame,
-    forms: dict[str, Form | None],
-    doubts: dict[str, str],
+    number_formats: dict[str, NumberFormat | None],
+    unreadable: dict[str, str],
     categorical: Iterable[str],
     *,
     keep: bool,
     is_whole: bool = True,
 ) -> Plan:
     """Return the kind of every column; `keep` leaves none out, `is_whole` means that the sample is all rows."""
-    given = set(categorical)
-    columns = [
-        find_kind(
-            sample[name], forms[name], doubts.get(name, ""), is_category=name in given, keep=keep, is_whole=is_whole
-        )
-        for name in sample.columns
-    ]
-    plan = Plan(tuple(columns), len(sample), forms)
+    given, columns = set(categorical), []
+    for name in sample.columns:
+        column = _count_values(sample[name])
+        if name not in given:
+            column = find_kind(sample[name].dropna(), column, number_formats[name], keep=keep, is_whole=is_whole)
+        if unreadable.get(name) and column.kind in (CATEGORY, MANY, IDENTIFIER):
+            column = replace(column, remark=f"{unreadable[name]!r} is not a number")
+        columns.append(column)
+    plan = Plan(tuple(columns), len(sample), number_formats)
     made = [f"{name} {part}" for name in plan.names(DATE) for part in PARTS_OF_DATES]
     made += [str(plan.text_name)] if len(plan.names(TEXT)) > 1 else []
     if taken := set(made) & {column.name for column in plan.used}:
@@ -177,42 +258,45 @@ def make_plan(
     return plan
 
 
+def _count_values(values: pd.Series) -> Column:
+    """Return a column as categories, with the counts of its values."""
+    text = _as_text(values.dropna())
+    distinct = int(text.nunique())
+    return Column(
+        name=str(values.name),
+        kind=CATEGORY if distinct <= MAX_CATEGORIES else MANY,
+        distinct=distinct,
+        missing=int(values.isna().sum()),
+        example=text.iloc[0][:80] if len(text) else "",
+    )
+
+
 def find_kind(
-    values: pd.Series,
-    form: Form | None,
-    doubt: str = "",
-    *,
-    is_category: bool = False,
-    keep: bool = False,
-    is_whole: bool = True,
+    known: pd.Series, column: Column, number_format: NumberFormat | None, *, keep: bool, is_whole: bool
 ) -> Column:
-    """Return what a column is; `form` is how it writes numbers, or None if it holds other text."""
-    name, known = str(values.name), values.dropna()
-    text = known.astype(str).str.strip()
-    counts: dict[str, Any] = {"distinct": int(text.nunique()), "missing": int(values.isna().sum())}
-    counts["example"] = text.iloc[0][:80] if len(text) else ""
-    is_unique = len(text) >= MIN_ROWS_OF_IDS and counts["distinct"] >= UNIQUE * len(text)
-    is_same = counts["distinct"] + (counts["missing"] > 0) <= 1
+    """Return what a column is by its `known` values; `number_format` is None if these are not numbers."""
+    text = _as_text(known)
+    is_unique = not keep and len(text) >= MIN_ROWS_OF_IDS and column.distinct >= UNIQUE * len(text)
+    is_same = not keep and column.distinct + (column.missing > 0) <= 1
     # Further rows may hold other values, and a constant does no harm; a column without values cannot be filled in.
-    if is_same and not keep and not is_category and (is_whole or not counts["distinct"]):
-        return Column(name, CONSTANT, **counts)
-    several = CATEGORY if counts["distinct"] <= MAX_CATEGORIES else MANY
-    if is_category:
-        return Column(name, several, **counts)
-    if form is not None:
-        remark = "" if form == Form() else str(form)
-        if form == Form() and _is_code("" if keep else name, text):
-            return Column(name, IDENTIFIER if is_unique and not keep else CODE, **counts)
-        if not keep and is_unique and _is_row_number(name, form.parse(known)):
-            return Column(name, IDENTIFIER, **counts)
-        return Column(name, NUMBER, **counts, remark=remark)
+    if is_same and (is_whole or not column.distinct):
+        return replace(column, kind=CONSTANT)
+    if number_format is not None:
+        is_plain = number_format == NumberFormat()
+        if is_plain and _is_code("" if keep else column.name, text):
+            return replace(column, kind=IDENTIFIER if is_unique else CODE)
+        if is_unique and _is_row_number(column.name, number_format.parse(known)):
+            return replace(column, kind=IDENTIFIER)
+        return replace(column, kind=NUMBER, remark="" if is_plain else str(number_format))
     if (date := _date_format(known)) is not None:
-        return Column(name, DATE, **counts, remark=_date_remark(known, date), format=date)
-    if counts["distinct"] > len(text) / 2 and text.str.split().str.len().mean() >= WORDS:
-        return Column(name, TEXT, **counts)
-    if is_unique and not keep:
-        several = IDENTIFIER
-    return Column(name, several, **counts, remark=f"{doubt!r} is not a number" if doubt else "")
+        return replace(column, kind=DATE, remark=_date_remark(text, date), format=date)
+    if column.distinct > len(text) / 2 and text.str.split().str.len().mean() >= WORDS:
+        return replace(column, kind=TEXT)
+    return replace(column, kind=IDENTIFIER) if is_unique else column
+
+
+def _as_text(values: pd.Series) -> pd.Series:
+    return values.astype(str).str.strip()
 
 
 def _words(name: str) -> set[str]:
@@ -241,32 +325,31 @@ def _date_format(known: pd.Series) -> str | None:
         return ""
     if known.empty or pd.api.types.is_numeric_dtype(known) or not known.astype(str).str.contains(r"\d").all():
         return None
-    text = pd.Series(known.astype(str).str.strip().unique())
-    for form in DATE_FORMATS:
-        if _parsed(text[:20], form).notna().all() and _parsed(text, form).notna().all():
-            return form
+    text = pd.Series(_as_text(known).unique())
+    for date_format in DATE_FORMATS:
+        if _parsed(text[:20], date_format).notna().all() and _parsed(text, date_format).notna().all():
+            return date_format
     return None
 
 
-def _parsed(text: pd.Series, form: str) -> pd.Series:
-    return pd.to_datetime(text, format=form or None, errors="coerce", utc=True)
+def _parsed(text: pd.Series, date_format: str) -> pd.Series:
+    return pd.to_datetime(text, format=date_format or None, errors="coerce", utc=True)
 
 
-def _date_remark(known: pd.Series, form: str) -> str:
+def _date_remark(text: pd.Series, date_format: str) -> str:
     """Return how a date is read, if that is not obvious."""
-    if form in ("", "ISO8601"):
+    if date_format in ("", "ISO8601"):
         return ""
-    text = known.astype(str).str.strip()
-    swapped = form.replace("%d", "%D").replace("%m", "%d").replace("%D", "%m")
-    is_unclear = swapped in DATE_FORMATS and swapped != form and _parsed(text, swapped).notna().all()
-    reading = f"{text.iloc[0]!r} is {_parsed(text[:1], form).iloc[0]:%Y-%m-%d}"
-    century = "; the century is a guess" if "%y" in form else ""
+    swapped = date_format.replace("%d", "%D").replace("%m", "%d").replace("%D", "%m")
+    is_unclear = swapped in DATE_FORMATS and swapped != date_format and _parsed(text, swapped).notna().all()
+    reading = f"{text.iloc[0]!r} is {_parsed(text[:1], date_format).iloc[0]:%Y-%m-%d}"
+    century = "; the century is a guess" if "%y" in date_format else ""
     return reading + ("; day and month may be swapped" if is_unclear else "") + century
 
 
 def _parts_of_dates(values: pd.Series, column: Column) -> dict[str, np.ndarray]:
     """Return year, month, weekday (Monday is 0) and the days since 1970."""
-    text = values if column.format == "" else values.astype(object).where(values.isna(), values.astype(str).str.strip())
+    text = values if column.format == "" else values.astype(object).where(values.isna(), _as_text(values))
     dates = _parsed(text, column.format)
     if (other := values[dates.isna() & values.notna()]).size:
         raise ValueError(
@@ -283,8 +366,8 @@ def _parts_of_dates(values: pd.Series, column: Column) -> dict[str, np.ndarray]:
     }
 
 
-def _numbers(column: pd.Series, form: Form | None) -> np.ndarray:
-    numbers = column if is_number(column) else (form or Form()).parse(column)
+def _numbers(column: pd.Series, number_format: NumberFormat | None) -> np.ndarray:
+    numbers = column if is_number(column) else (number_format or NumberFormat()).parse(column)
     if (other := column[numbers.isna() & column.notna()]).size:
         raise ValueError(
             f"column {column.name!r} must hold numbers, as in the rows the model was fitted to, got {other.iloc[0]!r}; "
@@ -311,90 +394,3 @@ def _category(value: Any) -> str:
     if text in ("true", "TRUE", "false", "FALSE"):
         return text.capitalize()
     return re.sub(r"^(-?\d+)\.0*$", r"\1", text)
-
-
-def preparation(rows: Any, choice: str, plan: Plan | None = None) -> Any:
-    """Return an unfitted transformer for rows like these, or None if nothing is to be done."""
-    if plan is not None:
-        return None if choice == "none" or (choice == "auto" and has_unit_rows(rows)) else _of_table(rows, choice, plan)
-    values = rows.data if sp.issparse(rows) else rows
-    if choice == "none" or (choice == "auto" and not (values.dtype.kind == "f" and np.isnan(values).any())):
-        return None
-    if choice == "scale":
-        return make_pipeline(SimpleImputer(strategy="median"), StandardScaler(with_mean=not sp.issparse(rows)))
-    return SimpleImputer(strategy="median")
-
-
-def has_unit_rows(frame: pd.DataFrame) -> bool:
-    """Whether a table is an embedding: numbers only, and all rows of unit length, which scaling would destroy."""
-    if any(kind.kind != "f" for kind in frame.dtypes) or frame.shape[1] < 2:
-        return False
-    return are_unit_rows(frame.to_numpy())
-
-
-def _of_table(frame: pd.DataFrame, choice: str, plan: Plan) -> ColumnTransformer:
-    dates = [f"{name} {part}" for name in plan.names(DATE) for part in PARTS_OF_DATES]
-    imputer = SimpleImputer(strategy="median", keep_empty_features=True)
-    scaled = imputer if choice == "impute" else make_pipeline(imputer, StandardScaler())
-    encoder = OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES, sparse_output=False, dtype=np.float64
-    )
-    kinds: list[Any] = [
-        ("numbers", scaled, plan.names(NUMBER)),
-        ("dates", clone(scaled), dates),
-        ("categories", encoder, plan.names(*CATEGORIES)),
-    ]
-    parts = [part for part in kinds if part[2]]
-    # A date has four columns of variance 1, which together count as one.
-    weights = None if choice == "impute" else {"dates": len(PARTS_OF_DATES) ** -0.5}
-    # With pandas as output the model stores the names of the columns, which messages can use.
-    steps = ColumnTransformer(parts, transformer_weights=weights, verbose_feature_names_out=False)
-    steps.set_output(transform="pandas")
-    if plan.text_name is not None:  # later, because set_output does not accept the sparse output of tf-idf
-        text = _of_text(frame[plan.text_name], plan.text_name)
-        steps.set_params(transformers=[*parts, ("text", text, plan.text_name)])
-    return steps
-
-
-def _of_text(texts: pd.Series, name: str) -> Any:
-    """Return tf-idf and its leading components, which are rows of at most unit length: about one scaled number."""
-    words = TfidfVectorizer(stop_words="english", sublinear_tf=True, max_features=MAX_WORDS)
-    try:
-        n_words = len(words.fit(texts).vocabulary_)
-    except ValueError as error:
-        raise ValueError(f"free text must contain words, got none in {name!r}; leave it out with --drop.") from error
-    size = max(1, min(TEXT_COMPONENTS, n_words - 1, len(texts) - 1))
-    components = TruncatedSVD(size, random_state=0).set_output(transform="pandas")
-    return make_pipeline(clone(words), components)
-
-
-class NewCategories:
-    """Count the rows of a file whose categories a fitted preparation has not seen."""
-
-    def __init__(self, steps: Any, path: Any):
-        parts = steps.transformers_ if isinstance(steps, ColumnTransformer) else []
-        encoders = [
-            (names, step) for part, step, names in parts if part == "categories" and hasattr(step, "categories_")
-        ]
-        self._known = {
-            name: known for names, step in encoders for name, known in zip(names, step.categories_, strict=True)
-        }
-        self._path, self._found = path, dict[str, tuple[int, str]]()
-
-    def count(self, rows: Any) -> None:
-        """Count those of a block of rows."""
-        for name, known in self._known.items():
-            new = rows[name][~rows[name].isin(known)]
-            if new.size:
-                count, example = self._found.get(name, (0, str(new.iloc[0])))
-                self._found[name] = count + new.size, example
-
-    def warn(self) -> None:
-        """Warn once, with the count and an example of every column."""
-        if self._found:
-            counts = "; ".join(f"{name}: {count} rows, such as {new!r}" for name, (count, new) in self._found.items())
-            warnings.warn(
-                f"{self._path} has categories that the model has not seen ({counts}); they are encoded as rare "
-                "categories, or as none if there are no rare ones.",
-                stacklevel=2,
-            )

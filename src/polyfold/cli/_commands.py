@@ -18,10 +18,22 @@ from sklearn.neighbors import NearestNeighbors
 import polyfold
 from polyfold._progress import track
 from polyfold.cli import Terminal, echo
-from polyfold.cli._estimators import FitOptions, estimator_names, fit_model, plan_lines, planned
-from polyfold.cli._formats import (
-    PLOTS,
+from polyfold.cli._fitting import fit_model, plan_lines, planned
+from polyfold.cli._inputs import (
     SUFFIXES,
+    ArrayData,
+    FileData,
+    Selection,
+    open_data,
+    open_features,
+    read_column,
+    read_ids,
+    read_target,
+    target_for,
+)
+from polyfold.cli._models import FitOptions, ModelRows, estimator_names, last_step, model_info, n_modules, summary
+from polyfold.cli._outputs import (
+    PLOTS,
     check_model_path,
     check_output,
     check_path,
@@ -31,19 +43,7 @@ from polyfold.cli._formats import (
     write_blocks,
     write_result,
 )
-from polyfold.cli._inputs import (
-    ArrayData,
-    FileData,
-    Selection,
-    TableData,
-    open_data,
-    open_features,
-    read_column,
-    read_ids,
-    read_target,
-    target_for,
-)
-from polyfold.cli._models import ModelRows, last_step, model_info, n_modules, summary
+from polyfold.cli._readers import TableData
 from polyfold.metrics import clustering_accuracy, nmi
 from polyfold.report import labels_of_levels, score_representation
 

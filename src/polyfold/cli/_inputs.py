@@ -5,7 +5,7 @@ Options select the columns and targets. A fitted model determines which columns 
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,19 +15,133 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import is_classifier, is_regressor
 
-from polyfold.cli import nearest, shortened
-from polyfold.cli._column_kinds import CATEGORY, NUMBER, Column, Plan, make_plan
-from polyfold.cli._formats import IMAGES, SUFFIXES, ImageSource, load_arrays, parse_size, read_npz, read_zarr
-from polyfold.cli._readers import Csv, Form, Parquet, column_names, parquet_files
-from polyfold.sources import as_source, stack_rows
+from polyfold._validation import import_extra
+from polyfold.cli import nearest
+from polyfold.cli._readers import Csv, Parquet, TableData, column_names, parquet_files
+from polyfold.sources import Source, as_source, stack_rows
 
+SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
+IMAGES = (".png", ".jpg", ".jpeg")
+# Arrays of an .npz file that are a CSR or CSC matrix, as scipy.sparse.save_npz writes it.
+CSR = {"data", "indices", "indptr", "shape"}
 # Columns of an array; a vector of them must fit in memory, whatever a sparse or empty file declares.
 MOST_COLUMNS = 2**24
 # Bytes of a block of rows in double precision, and bounds of its rows.
 BLOCK_BYTES = 2**26
 MIN_ROWS, MAX_ROWS = 256, 65_536
-# Values by which the kinds of columns are found, and bounds of their rows.
-PLAN_CELLS, PLAN_ROWS = 2_000_000, (1_000, 50_000)
+
+
+def load_arrays(path: Path, **options: Any) -> Any:
+    """Return the array of an .npy file, or the arrays of an .npz file by name."""
+    try:
+        loaded = np.load(path, allow_pickle=False, **options)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        # Members of the archive that are not arrays are bytes.
+        return {name: array for name in loaded.files if isinstance(array := loaded[name], np.ndarray)}
+    except Exception as error:  # a damaged file raises many types
+        reason = "it holds Python objects" if "pickle" in str(error) else error
+        raise ValueError(f"{path} cannot be read as a file of numpy.save or numpy.savez: {reason}.") from error
+
+
+def read_npz(path: Path, array: str | None) -> tuple[Any, dict[str, np.ndarray]]:
+    """Return the rows of an .npz file, and its other arrays that have one value per row."""
+    arrays = load_arrays(path)
+    if not isinstance(arrays, dict):
+        raise ValueError(f"{path} cannot be read as a file of numpy.savez: it holds a single array.")
+    if set(arrays) >= CSR and array is None:
+        values: Any = _sparse(path, arrays)
+    else:
+        matrices = [name for name, value in arrays.items() if value.ndim == 2]
+        usual = [name for name in ("X", "data", "arr_0") if name in matrices]
+        name = array or (usual[0] if usual else matrices[0] if len(matrices) == 1 else None)
+        if name not in arrays:
+            raise ValueError(f"{path}: select the array with the rows by --array; it has {', '.join(sorted(arrays))}.")
+        values = arrays.pop(name)
+    return values, {name: value for name, value in arrays.items() if value.shape == values.shape[:1]}
+
+
+def _sparse(path: Path, arrays: dict[str, np.ndarray]) -> sp.csr_matrix:
+    """Return the matrix of scipy.sparse.save_npz; its arrays are taken out of `arrays`."""
+    parts, shape = tuple(arrays.pop(name) for name in ("data", "indices", "indptr")), arrays.pop("shape")
+    form = np.asarray(arrays.pop("format", b"csr")).item()
+    try:
+        make = {b"csr": sp.csr_matrix, b"csc": sp.csc_matrix}[form]
+        matrix = make(parts, shape=tuple(int(length) for length in shape))
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError, OverflowError, KeyError) as error:
+        raise ValueError(f"{path} cannot be read as a CSR or CSC matrix of scipy.sparse.save_npz: {error}.") from error
+    return matrix.tocsr()
+
+
+def read_zarr(path: Path) -> Any:
+    """Return a zarr array, opened for reading."""
+    zarr = import_extra("zarr", "cli")
+    try:
+        return zarr.open_array(str(path), mode="r")
+    except Exception as error:  # the types differ between versions of zarr
+        raise ValueError(f"{path} cannot be read as a zarr array: {error}") from error
+
+
+class ImageSource(Source):
+    """Images of a folder as rows of pixels."""
+
+    stored = np.dtype(np.uint8)
+
+    def __init__(self, files: list[Path], size: tuple[int, int] | None, color: bool):
+        self._files, self._size, self._color = files, size, color
+        self.image_shape = read_image(files[0], size, color).shape
+        self.n_features, self.dtype = int(np.prod(self.image_shape)), np.dtype(np.float64)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of images."""
+        return len(self._files)
+
+    def read(self, rows: int) -> Iterator[np.ndarray]:
+        """Yield the pixels of several images."""
+        for start in range(0, self.n_rows, rows):
+            yield np.array([self._pixels(file) for file in self._files[start : start + rows]], dtype=self.dtype)
+
+    def _pixels(self, file: Path) -> np.ndarray:
+        image = read_image(file, self._size, self._color)
+        if image.shape != self.image_shape:
+            raise ValueError(
+                f"{file} has the size {_size_text(image.shape)}, {self._files[0].name} has "
+                f"{_size_text(self.image_shape)}; pass --size, for example --size 32x32."
+            )
+        return image.ravel()
+
+
+def read_image(file: Path, size: tuple[int, int] | None, color: bool) -> np.ndarray:
+    """Return an image as bytes, (height, width) or (height, width, 3)."""
+    pillow = import_extra("PIL.Image", "cli")
+    try:
+        with pillow.open(file) as image:
+            image = image.convert("RGB" if color else "L")
+            return np.asarray(image if size is None else image.resize(size))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ValueError(f"{file} cannot be read as an image: {error}") from error
+
+
+def parse_size(size: str) -> tuple[int, int]:
+    """Return width and height of text such as 32x32."""
+    width, _, height = size.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+        raise ValueError(f"--size must be width and height such as 32x32, got {size!r}.")
+    return int(width), int(height)
+
+
+def image_shape(stored: tuple[int, ...] | None, size: str | None, n_columns: int) -> tuple[int, ...] | None:
+    """Return height and width, and channels, if rows are images: as they are stored, or by --size."""
+    shape = stored or (parse_size(size)[::-1] if size else None)
+    if shape is not None and np.prod(shape) != n_columns:
+        raise ValueError(f"--size must fit the {n_columns} values of a row, got {size}.")
+    return shape
+
+
+def _size_text(shape: tuple[int, ...]) -> str:
+    return f"{shape[1]}x{shape[0]}"
 
 
 @dataclass(frozen=True)
@@ -113,94 +227,6 @@ class ArrayData:
         if isinstance(self.values, np.ndarray) or sp.issparse(self.values):
             return self.pick(self.values)
         return stack_rows(list(self.blocks(block_rows(self))))
-
-
-@dataclass(frozen=True)
-class TableData:
-    """Rows of a table; with a plan, as numbers, categories and text."""
-
-    reader: Csv | Parquet
-    names: tuple[str, ...]
-    plan: Plan | None = None
-    image_shape: None = None
-
-    @property
-    def path(self) -> Path:
-        """The file or folder."""
-        return self.reader.path
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.reader.n_rows
-
-    @property
-    def n_columns(self) -> int:
-        """Number of selected columns."""
-        return len(self.names)
-
-    @property
-    def all_names(self) -> tuple[str, ...]:
-        """The names of all columns, selected or not, without the index."""
-        return self.reader.names
-
-    @property
-    def index(self) -> str | None:
-        """The name of the index column."""
-        return self.reader.index
-
-    def column(self, name: str) -> pd.Series:
-        """Return any column, exactly as it is written."""
-        return self.reader.labels(name)
-
-    def select(self, names: Sequence[str]) -> "TableData":
-        """Return the same rows with some columns only."""
-        return replace(self, names=tuple(names))
-
-    def planned(self, categorical: Iterable[str] = (), *, keep: bool = False) -> "TableData":
-        """Return the same rows with a kind for every column, found from the file; `keep` leaves no column out."""
-        sample = self.reader.sample(self.names, int(np.clip(PLAN_CELLS // len(self.names), *PLAN_ROWS)))
-        given = set(categorical)
-        forms, doubts = self.reader.forms([name for name in self.names if name not in given])
-        is_whole = len(sample) == self.n_rows
-        plan = make_plan(sample, {**dict.fromkeys(given), **forms}, doubts, given, keep=keep, is_whole=is_whole)
-        if not plan.used:
-            raise ValueError(
-                f"{self.path} has only identifiers and constants ({shortened(self.names)}); name columns to use with "
-                "--columns."
-            )
-        return replace(self, plan=plan)
-
-    def unplanned(self, *, only_numbers: bool) -> "TableData":
-        """Return the same rows as numbers, and categories for other columns, for models fitted without a plan."""
-        forms, _ = self.reader.forms(self.names)
-        kinds = {name: NUMBER if only_numbers or forms[name] is not None else CATEGORY for name in self.names}
-        return replace(self, plan=Plan(tuple(Column(*kind) for kind in kinds.items()), forms=forms))
-
-    def as_planned(self, plan: Plan) -> "TableData":
-        """Return the columns of a stored plan, with its kinds; numbers may be written in another form."""
-        forms, _ = self.reader.forms(plan.names(NUMBER))
-        known = {column.name for column in plan.columns if column.remark}
-        parsed = [
-            f"{name} ({form})" for name, form in forms.items() if form not in (None, Form()) and name not in known
-        ]
-        if parsed:
-            warnings.warn(f"{self.path}: text is read as numbers in {', '.join(parsed)}.", stacklevel=2)
-        return replace(self, names=tuple(column.name for column in plan.used), plan=replace(plan, forms=forms))
-
-    def blocks(self, size: int | None = None) -> Iterator[pd.DataFrame]:
-        """Yield `size` rows at a time, or all at once."""
-        if self.plan is None:
-            yield from self.reader.read(self.names, size)
-            return
-        names = [column.name for column in self.plan.used]
-        for frame in self.reader.read(names, size, self.plan.written()):
-            yield self.plan.apply(frame)
-
-    def whole(self) -> pd.DataFrame:
-        """Return all rows in memory."""
-        (frame,) = self.blocks()
-        return frame
 
 
 FileData: TypeAlias = ArrayData | TableData

@@ -1,19 +1,198 @@
-"""Saved models: what they contain, and the rows of a file in the form in which a model takes them."""
+"""Models: made from --model and parameters, described, and given the rows of a file."""
 
-from collections.abc import Iterator
-from typing import Any
+import ast
+import importlib
+import inspect
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 import polyfold
-from polyfold.cli import shortened
-from polyfold.cli._column_kinds import NUMBER, TEXT, USES, NewCategories, Plan
-from polyfold.cli._formats import image_shape
-from polyfold.cli._inputs import ArrayData, FileData, Selection, TableData, block_rows, open_data, open_features
+from polyfold.cli import nearest, shortened
+from polyfold.cli._column_kinds import NUMBER, TEXT, USES, Plan
+from polyfold.cli._inputs import ArrayData, FileData, Selection, block_rows, image_shape, open_data, open_features
+from polyfold.cli._readers import TableData
 from polyfold.saving import describe
+
+EXAMPLE = '[parameters] kernel = {class = "Gaussian", gamma = 0.1}'
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What to fit, to which columns, with which preparation."""
+
+    model: str
+    parameters: Mapping[str, Any]
+    selection: Selection
+    seed: int | None
+    prepare: str
+    categorical: tuple[str, ...]
+    config: str | None
+
+    @classmethod
+    def of(
+        cls,
+        model: str,
+        parameters: Mapping[str, Any],
+        *,
+        config: Any,
+        settings: Iterable[str],
+        seed: int | None,
+        prepare: str,
+        categorical: tuple[str, ...],
+        **selected: Any,
+    ) -> Self:
+        """Collect the options of a fit; --set wins over `parameters`, and these over the TOML file."""
+        given = {**make_objects(config.parameters), **parameters, **parse_settings(settings)}
+        return cls(model, given, Selection(**selected), seed, prepare, categorical, config.path)
+
+    @property
+    def files(self) -> list[str | None]:
+        """The files that options name: inputs that are not overwritten."""
+        return [self.config, *self.selection.files]
+
+
+def make_objects(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a TOML file; a table with the key ``class`` is an object with these parameters."""
+    return {name: _made(entry) for name, entry in parameters.items()}
+
+
+def _made(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_made(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    if "class" not in value:
+        raise ValueError(f"a table in [parameters] must name its class, got {value!r}; for example {EXAMPLE}.")
+    cls = find_class(str(value["class"]))
+    parameters = make_objects({name: entry for name, entry in value.items() if name != "class"})
+    try:
+        return cls(**parameters)
+    except TypeError as error:
+        raise ValueError(f"{cls.__name__} cannot be made with {', '.join(parameters)}: {error}.") from error
+
+
+def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
+    """Return parameters given as ``name=value``: numbers, booleans, None, lists of these, or else text.
+
+    Examples
+    --------
+    >>> parse_settings(["n_modules=5", "kernel=rbf", "diversities=[0.5, 0.9]", "copy=true"])
+    {'n_modules': 5, 'kernel': 'rbf', 'diversities': [0.5, 0.9], 'copy': True}
+    """
+    parsed = {}
+    for setting in settings:
+        name, sign, text = (part.strip() for part in setting.partition("="))
+        if not sign or not name:
+            raise ValueError(f"--set must be given as name=value, got {setting!r}; for example --set n_modules=15.")
+        if re.fullmatch(r"[\w.]+\(.*\)|\{.*\}", text):
+            raise ValueError(
+                f"--set takes numbers, text, booleans and lists, got {text!r}; write objects in a TOML file "
+                f"(--config), for example {EXAMPLE}."
+            )
+        parsed[name] = _value(text)
+    return parsed
+
+
+def _value(text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def public_classes() -> dict[str, type]:
+    """Return the estimators, kernels and networks of polyfold by name."""
+    packages = [polyfold, polyfold.baselines, polyfold.kernels, polyfold.networks]
+    public = {name: getattr(package, name) for package in packages for name in package.__all__}
+    return {
+        name: value
+        for name, value in sorted(public.items())
+        if inspect.isclass(value) and hasattr(value, "get_params") and not inspect.isabstract(value)
+    }
+
+
+def estimator_names() -> list[str]:
+    """Return the names of the classes that can be fitted."""
+    return [name for name, value in public_classes().items() if hasattr(value, "fit")]
+
+
+def find_class(name: str) -> type:
+    """Return a public class of polyfold by its name, or an estimator of scikit-learn by its path."""
+    classes = public_classes()
+    if name in classes:
+        return classes[name]
+    if name.startswith("sklearn."):
+        module, _, attribute = name.rpartition(".")
+        try:
+            cls = getattr(importlib.import_module(module), attribute, None)
+        except ModuleNotFoundError:
+            cls = None
+        if inspect.isclass(cls) and issubclass(cls, BaseEstimator):
+            return cls
+    raise ValueError(
+        f"{name!r} must be a class of polyfold ({nearest(name, list(classes))}) or an estimator of scikit-learn by its "
+        "path, such as sklearn.linear_model.LogisticRegression."
+    )
+
+
+def make_estimator(name: str, parameters: Mapping[str, Any], seed: int | None) -> Any:
+    """Make an unfitted estimator: ``a__b`` sets b of the part a, and the seed goes to every part without one."""
+    cls = find_class(name)
+    if not hasattr(cls, "fit"):
+        raise ValueError(f"{name} cannot be fitted; choose from {', '.join(estimator_names())}.")
+    needed = [p.name for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
+    given = {key: parameters[key] for key in needed if key in parameters}
+    if "representation" in needed and "representation" not in given:
+        given["representation"] = polyfold.ModularKernelPCA()
+    if missing := [key for key in needed if key not in given]:
+        raise ValueError(
+            f"{name} needs {missing[0]}; write it in a TOML file (--config), for example "
+            f'[parameters] {missing[0]} = {{class = "BootstrapClustering"}}.'
+        )
+    has_network = "network" in inspect.signature(cls).parameters and "network" not in parameters
+    if has_network and any(key.startswith("network__") for key in parameters):
+        given["network"] = _network(cls, parameters.get("n_clusters"))
+    rest = {key: value for key, value in parameters.items() if key not in given}
+    estimator = cls(**given)
+    _check_parts(rest, estimator.get_params())
+    estimator.set_params(**rest)
+    if seed is not None:
+        parts = estimator.get_params().items()
+        unset = {key: seed for key, value in parts if key.split("__")[-1] == "random_state" and value is None}
+        estimator.set_params(**unset)
+    return estimator
+
+
+def _network(cls: type, n_clusters: Any) -> Any:
+    """Return a network to set parameters of, like the one that an estimator makes itself."""
+    if not issubclass(cls, polyfold.BootstrapClustering):
+        return polyfold.MultilayerBootstrapNetwork()
+    classes = n_clusters if isinstance(n_clusters, int) and n_clusters > 0 else 2
+    return polyfold.MultilayerBootstrapNetwork(classes, n_classes=classes)
+
+
+def _check_parts(parameters: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """Raise if a parameter of a part is set, but the part is not an object."""
+    for key in parameters:
+        part = key.partition("__")[0]
+        owner = parameters.get(part, known.get(part))
+        if part != key and part in known and not hasattr(owner, "set_params"):
+            raise ValueError(
+                f"{key} needs an object as {part}, got {owner!r}; write it in a TOML file (--config), for example "
+                f"{EXAMPLE}."
+            )
 
 
 def last_step(model: Any) -> Any:
@@ -58,6 +237,38 @@ def model_info(path: str, *, with_table: bool = False) -> dict[str, Any]:
         },
         **summary(model),
     }
+
+
+class NewCategories:
+    """Count the rows of a file whose categories a fitted preparation has not seen."""
+
+    def __init__(self, steps: Any, path: Any):
+        parts = steps.transformers_ if isinstance(steps, ColumnTransformer) else []
+        encoders = [
+            (names, step) for part, step, names in parts if part == "categories" and hasattr(step, "categories_")
+        ]
+        self._known = {
+            name: known for names, step in encoders for name, known in zip(names, step.categories_, strict=True)
+        }
+        self._path, self._found = path, dict[str, tuple[int, str]]()
+
+    def count(self, rows: Any) -> None:
+        """Count those of a block of rows."""
+        for name, known in self._known.items():
+            new = rows[name][~rows[name].isin(known)]
+            if new.size:
+                count, example = self._found.get(name, (0, str(new.iloc[0])))
+                self._found[name] = count + new.size, example
+
+    def warn(self) -> None:
+        """Warn once, with the count and an example of every column."""
+        if self._found:
+            counts = "; ".join(f"{name}: {count} rows, such as {new!r}" for name, (count, new) in self._found.items())
+            warnings.warn(
+                f"{self._path} has categories that the model has not seen ({counts}); they are encoded as rare "
+                "categories, or as none if there are no rare ones.",
+                stacklevel=2,
+            )
 
 
 class ModelRows:

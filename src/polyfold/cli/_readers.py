@@ -1,11 +1,11 @@
-"""Read CSV and parquet tables in blocks of rows, and find the form in which columns of text write numbers."""
+"""Read CSV and parquet tables in blocks of rows."""
 
 import csv
 import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,18 @@ import numpy as np
 import pandas as pd
 
 from polyfold._validation import import_extra
-from polyfold.cli import nearest
+from polyfold.cli import nearest, shortened
+from polyfold.cli._column_kinds import (
+    CATEGORY,
+    NUMBER,
+    PARTS,
+    Column,
+    NumberFormat,
+    NumberFormatFinder,
+    Plan,
+    is_number,
+    make_plan,
+)
 
 SEPARATORS = ",;\t|"
 # Records that show the separator and whether there is a header, and rows read at a time to find out what columns hold.
@@ -23,97 +34,8 @@ SAMPLE, SURVEY = 100, 50_000
 # Several numbers with spaces between them.
 SPACED = r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+[-+]?[\d.]+(?:[eE][-+]?\d+)?)+\s*"
 NA = ("", "NA", "N/A", "nan", "NaN", "null", "None")
-# Text that begins like a number: dates, times, numbers with units.
-LIKE_NUMBER = r"[-+−(]?\s?[$€£¥]?\s?\d.*"
-# A number with at most one symbol before or after it.
-PARTS = (
-    r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)\s?(?P<number>[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)\s?(?P<after>[%$€£¥]?)\s*$"
-)
-EXPONENT = r"(?:[eE][+-]?\d+)?"
-STYLES = {
-    "plain": rf"(?:\d+\.?\d*|\.\d+){EXPONENT}",
-    "thousands": r"\d{1,3}(?:,\d{3})*(?:\.\d+)?",
-    "comma": rf"(?:\d*,\d+|\d+|\d{{1,3}}(?:\.\d{{3}})+,\d+){EXPONENT}",
-}
-
-
-@dataclass(frozen=True)
-class Form:
-    """How a column of text writes its numbers: the style of the digits, and one symbol around all of them."""
-
-    style: str = "plain"
-    symbol: str = ""
-    example: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.example!r} is {self.parse(pd.Series([self.example])).iloc[0]:g}"
-
-    def parse(self, text: pd.Series) -> pd.Series:
-        """Return text of this form as numbers, NaN if it has another form."""
-        if self.style == "plain" and not self.symbol:
-            return pd.to_numeric(text, errors="coerce")
-        parts = text.astype(object).str.extract(PARTS)
-        digits = parts["minus"] + parts["number"]
-        if self.style == "thousands":
-            digits = digits.str.replace(",", "")
-        elif self.style == "comma":
-            digits = digits.str.replace(".", "").str.replace(",", ".")
-        return pd.to_numeric(digits, errors="coerce")
-
-
-class FormFinder:
-    """Find the one form in which all values of a column are numbers, chunk by chunk."""
-
-    def __init__(self) -> None:
-        self._symbols: set[str] = set()
-        self._styles = list(STYLES)
-        self._all_numbers, self._n_values, self._n_numbers = True, 0, 0
-        self._first, self._other = "", ""
-
-    def update(self, column: pd.Series) -> None:
-        """Look at further values."""
-        values = pd.Series(column.dropna().unique(), dtype=object).astype(str)
-        if values.empty:
-            return
-        parts = values.str.extract(PARTS)
-        is_number = parts["number"].notna()
-        numbers = parts["number"][is_number]
-        self._symbols |= set((parts["before"] + parts["after"])[is_number])
-        self._styles = [style for style in self._styles if numbers.str.fullmatch(STYLES[style]).all()]
-        self._all_numbers &= bool(is_number.all())
-        self._n_values += len(values)
-        self._n_numbers += int(values.str.strip().str.fullmatch(LIKE_NUMBER).sum())
-        # The most telling example is one with a symbol or a comma.
-        marked = values[is_number & values.str.contains(r"[^\d.+-]")]
-        self._first = self._first or (marked.iloc[0] if len(marked) else "")
-        self._other = self._other or (values[~is_number].iloc[0] if not is_number.all() else values.iloc[0])
-
-    @property
-    def needs_point(self) -> bool:
-        """Whether the values are numbers only if the decimal mark is a point, such as '1,234.5'."""
-        return self._is_number and self._styles == ["thousands"]
-
-    def form(self, has_point: bool) -> Form | None:
-        """Return the form, or None if some value is not a number, or forms or symbols differ."""
-        if not self._is_number:
-            return None
-        styles = self._styles
-        if not has_point and "comma" in styles and "plain" not in styles:
-            styles = ["comma"]  # '1,234' may be either: one file has one decimal mark
-        return Form(styles[0], min(self._symbols), self._first or self._other)
-
-    def doubt(self) -> str:
-        """Return an example if most values look like numbers or dates, and yet the column is text."""
-        return self._other if not self._is_number and self._n_numbers > self._n_values / 2 else ""
-
-    @property
-    def _is_number(self) -> bool:
-        return bool(self._all_numbers and self._n_values and len(self._symbols) == 1 and self._styles)
-
-
-def is_number(column: pd.Series) -> bool:
-    """Whether a column holds numbers; booleans are categories."""
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+# Values by which the kinds of columns are found, and bounds of their rows.
+PLAN_CELLS, PLAN_ROWS = 2_000_000, (1_000, 50_000)
 
 
 class Csv:
@@ -248,14 +170,14 @@ class Csv:
         """Return the first rows as they are written."""
         return next(self.read(columns, rows, text=columns))
 
-    def forms(self, columns: Sequence[str]) -> tuple[dict[str, Form | None], dict[str, str]]:
+    def number_formats(self, columns: Sequence[str]) -> tuple[dict[str, NumberFormat | None], dict[str, str]]:
         """Return how each column writes its numbers, None for text; and a value of text that looks like numbers."""
         text, has_point = set[str](), self.separator == ","
         for chunk in self.read(columns, SURVEY) if columns else ():
             text |= {name for name in columns if not is_number(chunk[name])}
             has_point |= any(_has_fractions(chunk[name]) for name in columns if name not in text)
-        forms, doubts = _find_forms(self, [name for name in columns if name in text], has_point)
-        return {name: forms[name] if name in text else Form() for name in columns}, doubts
+        formats, unreadable = _find_number_formats(self, [name for name in columns if name in text], has_point)
+        return {name: formats[name] if name in text else NumberFormat() for name in columns}, unreadable
 
     def delayed(self) -> list[Any]:
         """Return the table as parts for Dask workers, all columns as text."""
@@ -268,21 +190,21 @@ def _has_fractions(column: pd.Series) -> bool:
     return bool((column.dropna() % 1 != 0).any())
 
 
-def _find_forms(
+def _find_number_formats(
     reader: "Csv | Parquet", names: list[str], has_point: bool
-) -> tuple[dict[str, Form | None], dict[str, str]]:
+) -> tuple[dict[str, NumberFormat | None], dict[str, str]]:
     """Return how each column of text writes numbers, if it does, and a value of those that only look like numbers.
 
     `has_point` is whether other columns show that the decimal mark is a point.
     """
-    finders = {name: FormFinder() for name in names}
+    finders = {name: NumberFormatFinder() for name in names}
     for chunk in reader.read(names, SURVEY, text=names) if names else ():
         for name, finder in finders.items():
             finder.update(chunk[name])
     has_point = has_point or any(finder.needs_point for finder in finders.values())
     return (
-        {name: finder.form(has_point) for name, finder in finders.items()},
-        {name: finder.doubt() for name, finder in finders.items()},
+        {name: finder.number_format(has_point) for name, finder in finders.items()},
+        {name: finder.unreadable() for name, finder in finders.items()},
     )
 
 
@@ -331,8 +253,8 @@ class Parquet:
         """Return the first rows with the types of the file."""
         return self._dataset.head(rows, columns=list(columns)).to_pandas(ignore_metadata=True)
 
-    def forms(self, columns: Sequence[str]) -> tuple[dict[str, Form | None], dict[str, str]]:
-        """Return a form for columns of numbers, None for other text, booleans and dates."""
+    def number_formats(self, columns: Sequence[str]) -> tuple[dict[str, NumberFormat | None], dict[str, str]]:
+        """Return a format for columns of numbers, None for other text, booleans and dates."""
         kinds, types = import_extra("pyarrow.types", "cli"), {name: self._schema.field(name).type for name in columns}
         for name, kind in types.items():
             if kinds.is_nested(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind):
@@ -343,9 +265,9 @@ class Parquet:
         is_numeric = (kinds.is_integer, kinds.is_floating, kinds.is_decimal)
         is_text = (kinds.is_string, kinds.is_large_string)
         text = [name for name, kind in types.items() if any(test(kind) for test in is_text)]
-        forms, doubts = _find_forms(self, text, has_point=True)
-        numbers = {name: Form() for name, kind in types.items() if any(test(kind) for test in is_numeric)}
-        return {**dict.fromkeys(columns), **numbers, **forms}, doubts
+        formats, unreadable = _find_number_formats(self, text, has_point=True)
+        numbers = {name: NumberFormat() for name, kind in types.items() if any(test(kind) for test in is_numeric)}
+        return {**dict.fromkeys(columns), **numbers, **formats}, unreadable
 
     def delayed(self) -> list[Any]:
         """Return the table as parts for Dask workers."""
@@ -400,3 +322,88 @@ def column_names(option: str, wanted: Sequence[str], names: Sequence[str], path:
                 raise ValueError(f"{option} must name columns of {path}, got {name!r}; {nearest(name, names)}.")
             chosen[name] = True
     return list(chosen)
+
+
+@dataclass(frozen=True)
+class TableData:
+    """Rows of a table; they can be read as soon as there is a plan, as numbers, categories and text."""
+
+    reader: Csv | Parquet
+    names: tuple[str, ...]
+    plan: Plan | None = None
+    image_shape: None = None
+
+    @property
+    def path(self) -> Path:
+        """The file or folder."""
+        return self.reader.path
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.reader.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        """Number of selected columns."""
+        return len(self.names)
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """The names of all columns, selected or not, without the index."""
+        return self.reader.names
+
+    @property
+    def index(self) -> str | None:
+        """The name of the index column."""
+        return self.reader.index
+
+    def column(self, name: str) -> pd.Series:
+        """Return any column, exactly as it is written."""
+        return self.reader.labels(name)
+
+    def select(self, names: Sequence[str]) -> "TableData":
+        """Return the same rows with some columns only."""
+        return replace(self, names=tuple(names))
+
+    def planned(self, categorical: Iterable[str] = (), *, keep: bool = False) -> "TableData":
+        """Return the same rows with a kind for every column, found from the file; `keep` leaves no column out."""
+        sample = self.reader.sample(self.names, int(np.clip(PLAN_CELLS // len(self.names), *PLAN_ROWS)))
+        given = set(categorical)
+        formats, unreadable = self.reader.number_formats([name for name in self.names if name not in given])
+        is_whole = len(sample) == self.n_rows
+        plan = make_plan(sample, {**dict.fromkeys(given), **formats}, unreadable, given, keep=keep, is_whole=is_whole)
+        if not plan.used:
+            raise ValueError(
+                f"{self.path} has only identifiers and constants ({shortened(self.names)}); name columns to use with "
+                "--columns."
+            )
+        return replace(self, plan=plan)
+
+    def unplanned(self, *, only_numbers: bool) -> "TableData":
+        """Return the same rows as numbers, and categories for other columns, for models fitted without a plan."""
+        formats, _ = self.reader.number_formats(self.names)
+        kinds = {name: NUMBER if only_numbers or formats[name] is not None else CATEGORY for name in self.names}
+        return replace(self, plan=Plan(tuple(Column(*kind) for kind in kinds.items()), number_formats=formats))
+
+    def as_planned(self, plan: Plan) -> "TableData":
+        """Return the columns of a stored plan, with its kinds; numbers may be written in another format."""
+        formats, _ = self.reader.number_formats(plan.names(NUMBER))
+        known = {column.name for column in plan.columns if column.remark}
+        read = {name: form for name, form in formats.items() if form is not None and form != NumberFormat()}
+        if new := [f"{name} ({form})" for name, form in read.items() if name not in known]:
+            warnings.warn(f"{self.path}: text is read as numbers in {', '.join(new)}.", stacklevel=2)
+        names = tuple(column.name for column in plan.used)
+        return replace(self, names=names, plan=replace(plan, number_formats=formats))
+
+    def blocks(self, size: int | None = None) -> Iterator[pd.DataFrame]:
+        """Yield `size` rows at a time, or all at once."""
+        assert self.plan is not None, "tables are read after their columns have kinds"
+        names = [column.name for column in self.plan.used]
+        for frame in self.reader.read(names, size, self.plan.text_columns()):
+            yield self.plan.apply(frame)
+
+    def whole(self) -> pd.DataFrame:
+        """Return all rows in memory."""
+        (frame,) = self.blocks()
+        return frame

@@ -1,214 +1,58 @@
-"""Build an estimator from --model, --set and a TOML file, and fit it to a file."""
+"""Fit a model to a file: prepare its columns, in memory, block by block or on a Dask cluster."""
 
-import ast
-import importlib
-import inspect
-import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
-from sklearn.pipeline import Pipeline
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import get_tags
 
 import polyfold
+from polyfold._linalg import are_unit_rows
 from polyfold._validation import import_extra
-from polyfold.cli import Terminal, echo, nearest
-from polyfold.cli._column_kinds import CODE, NUMBER, USES, NewCategories, Plan, has_unit_rows, preparation
+from polyfold.cli import Terminal, echo
+from polyfold.cli._column_kinds import (
+    CATEGORIES,
+    CODE,
+    DATE,
+    MAX_CATEGORIES,
+    MAX_WORDS,
+    NUMBER,
+    PARTS_OF_DATES,
+    TEXT_COMPONENTS,
+    USES,
+    Plan,
+)
 from polyfold.cli._inputs import (
     ArrayData,
     FileData,
     Selection,
-    TableData,
     block_rows,
     find_target,
     open_data,
     open_features,
     target_for,
 )
-from polyfold.cli._readers import column_names
+from polyfold.cli._models import FitOptions, NewCategories, make_estimator
+from polyfold.cli._readers import TableData, column_names
 from polyfold.sources import answering, as_source, budget
 
 # Seconds in which a scheduler must answer and have a worker.
 PATIENCE = 10
 # Modules and dimensions of the default model for data with enough columns.
 MODULES, DIMENSIONS = 15, 20
-EXAMPLE = '[parameters] kernel = {class = "Gaussian", gamma = 0.1}'
-
-
-@dataclass(frozen=True)
-class FitOptions:
-    """What to fit, to which columns, with which preparation."""
-
-    model: str
-    parameters: Mapping[str, Any]
-    selection: Selection
-    seed: int | None
-    prepare: str
-    categorical: tuple[str, ...]
-    config: str | None
-
-    @classmethod
-    def of(
-        cls,
-        model: str,
-        parameters: Mapping[str, Any],
-        *,
-        config: Any,
-        settings: Iterable[str],
-        seed: int | None,
-        prepare: str,
-        categorical: tuple[str, ...],
-        **selected: Any,
-    ) -> Self:
-        """Collect the options of a fit; --set wins over `parameters`, and these over the TOML file."""
-        given = {**make_objects(config.parameters), **parameters, **parse_settings(settings)}
-        return cls(model, given, Selection(**selected), seed, prepare, categorical, config.path)
-
-    @property
-    def files(self) -> list[str | None]:
-        """The files that options name: inputs that are not overwritten."""
-        return [self.config, *self.selection.files]
-
-
-def make_objects(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a TOML file; a table with the key ``class`` is an object with these parameters."""
-    return {name: _made(entry) for name, entry in parameters.items()}
-
-
-def _made(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_made(entry) for entry in value]
-    if not isinstance(value, dict):
-        return value
-    if "class" not in value:
-        raise ValueError(f"a table in [parameters] must name its class, got {value!r}; for example {EXAMPLE}.")
-    cls = find_class(str(value["class"]))
-    parameters = make_objects({name: entry for name, entry in value.items() if name != "class"})
-    try:
-        return cls(**parameters)
-    except TypeError as error:
-        raise ValueError(f"{cls.__name__} cannot be made with {', '.join(parameters)}: {error}.") from error
-
-
-def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
-    """Return parameters given as ``name=value``: numbers, booleans, None, lists of these, or else text.
-
-    Examples
-    --------
-    >>> parse_settings(["n_modules=5", "kernel=rbf", "diversities=[0.5, 0.9]", "copy=true"])
-    {'n_modules': 5, 'kernel': 'rbf', 'diversities': [0.5, 0.9], 'copy': True}
-    """
-    parsed = {}
-    for setting in settings:
-        name, sign, text = (part.strip() for part in setting.partition("="))
-        if not sign or not name:
-            raise ValueError(f"--set must be given as name=value, got {setting!r}; for example --set n_modules=15.")
-        if re.fullmatch(r"[\w.]+\(.*\)|\{.*\}", text):
-            raise ValueError(
-                f"--set takes numbers, text, booleans and lists, got {text!r}; write objects in a TOML file "
-                f"(--config), for example {EXAMPLE}."
-            )
-        parsed[name] = _value(text)
-    return parsed
-
-
-def _value(text: str) -> Any:
-    if text in ("true", "false"):
-        return text == "true"
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
-
-
-def public_classes() -> dict[str, type]:
-    """Return the estimators, kernels and networks of polyfold by name."""
-    packages = [polyfold, polyfold.baselines, polyfold.kernels, polyfold.networks]
-    public = {name: getattr(package, name) for package in packages for name in package.__all__}
-    return {
-        name: value
-        for name, value in sorted(public.items())
-        if inspect.isclass(value) and hasattr(value, "get_params") and not inspect.isabstract(value)
-    }
-
-
-def estimator_names() -> list[str]:
-    """Return the names of the classes that can be fitted."""
-    return [name for name, value in public_classes().items() if hasattr(value, "fit")]
-
-
-def find_class(name: str) -> type:
-    """Return a public class of polyfold by its name, or an estimator of scikit-learn by its path."""
-    classes = public_classes()
-    if name in classes:
-        return classes[name]
-    if name.startswith("sklearn."):
-        module, _, attribute = name.rpartition(".")
-        try:
-            cls = getattr(importlib.import_module(module), attribute, None)
-        except ModuleNotFoundError:
-            cls = None
-        if inspect.isclass(cls) and issubclass(cls, BaseEstimator):
-            return cls
-    raise ValueError(
-        f"{name!r} must be a class of polyfold ({nearest(name, list(classes))}) or an estimator of scikit-learn by its "
-        "path, such as sklearn.linear_model.LogisticRegression."
-    )
-
-
-def make_estimator(name: str, parameters: Mapping[str, Any], seed: int | None) -> Any:
-    """Make an unfitted estimator: ``a__b`` sets b of the part a, and the seed goes to every part without one."""
-    cls = find_class(name)
-    if not hasattr(cls, "fit"):
-        raise ValueError(f"{name} cannot be fitted; choose from {', '.join(estimator_names())}.")
-    needed = [p.name for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
-    given = {key: parameters[key] for key in needed if key in parameters}
-    if "representation" in needed and "representation" not in given:
-        given["representation"] = polyfold.ModularKernelPCA()
-    if missing := [key for key in needed if key not in given]:
-        raise ValueError(
-            f"{name} needs {missing[0]}; write it in a TOML file (--config), for example "
-            f'[parameters] {missing[0]} = {{class = "BootstrapClustering"}}.'
-        )
-    has_network = "network" in inspect.signature(cls).parameters and "network" not in parameters
-    if has_network and any(key.startswith("network__") for key in parameters):
-        given["network"] = _network(cls, parameters.get("n_clusters"))
-    rest = {key: value for key, value in parameters.items() if key not in given}
-    estimator = cls(**given)
-    _check_parts(rest, estimator.get_params())
-    estimator.set_params(**rest)
-    if seed is not None:
-        parts = estimator.get_params().items()
-        unset = {key: seed for key, value in parts if key.split("__")[-1] == "random_state" and value is None}
-        estimator.set_params(**unset)
-    return estimator
-
-
-def _network(cls: type, n_clusters: Any) -> Any:
-    """Return a network to set parameters of, like the one that an estimator makes itself."""
-    if not issubclass(cls, polyfold.BootstrapClustering):
-        return polyfold.MultilayerBootstrapNetwork()
-    classes = n_clusters if isinstance(n_clusters, int) and n_clusters > 0 else 2
-    return polyfold.MultilayerBootstrapNetwork(classes, n_classes=classes)
-
-
-def _check_parts(parameters: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    """Raise if a parameter of a part is set, but the part is not an object."""
-    for key in parameters:
-        part = key.partition("__")[0]
-        owner = parameters.get(part, known.get(part))
-        if part != key and part in known and not hasattr(owner, "set_params"):
-            raise ValueError(
-                f"{key} needs an object as {part}, got {owner!r}; write it in a TOML file (--config), for example "
-                f"{EXAMPLE}."
-            )
 
 
 def fit_model(
@@ -395,7 +239,8 @@ def _parts(data: FileData) -> list[tuple[Any, float]]:
     """Return the parts of a file and their lengths, NaN if unknown; workers read tables and arrays of one file."""
     delayed = import_extra("dask", "dask").delayed
     if isinstance(data, TableData):
-        read = delayed(partial(_read_part, data.names, data.plan), traverse=False)
+        assert data.plan is not None
+        read = delayed(data.plan.apply, traverse=False)
         return [(read(frame), float("nan")) for frame in data.reader.delayed()]
     if data.path.suffix.lower() not in (".npy", ".zarr"):
         return [(delayed(block, traverse=False), block.shape[0]) for block in data.blocks(block_rows(data))]
@@ -405,10 +250,61 @@ def _parts(data: FileData) -> list[tuple[Any, float]]:
     return [(read(start, start + step), min(step, data.n_rows - start)) for start in range(0, data.n_rows, step)]
 
 
-def _read_part(names: tuple[str, ...], plan: Plan | None, frame: Any) -> Any:
-    return frame[list(names)] if plan is None else plan.apply(frame)
-
-
 def _read_rows(path: str, columns: tuple[int, ...] | None, start: int, stop: int) -> Any:
     data: Any = open_data(path, Selection())
     return replace(data, columns=columns).pick(np.asarray(data.values[start:stop]))
+
+
+def preparation(rows: Any, choice: str, plan: Plan | None = None) -> Any:
+    """Return an unfitted transformer for rows like these, or None if nothing is to be done."""
+    if plan is not None:
+        return None if choice == "none" or (choice == "auto" and has_unit_rows(rows)) else _of_table(rows, choice, plan)
+    values = rows.data if sp.issparse(rows) else rows
+    if choice == "none" or (choice == "auto" and not (values.dtype.kind == "f" and np.isnan(values).any())):
+        return None
+    if choice == "scale":
+        return make_pipeline(SimpleImputer(strategy="median"), StandardScaler(with_mean=not sp.issparse(rows)))
+    return SimpleImputer(strategy="median")
+
+
+def has_unit_rows(frame: pd.DataFrame) -> bool:
+    """Whether a table is an embedding: numbers only, and all rows of unit length, which scaling would destroy."""
+    if any(kind.kind != "f" for kind in frame.dtypes) or frame.shape[1] < 2:
+        return False
+    return are_unit_rows(frame.to_numpy())
+
+
+def _of_table(frame: pd.DataFrame, choice: str, plan: Plan) -> ColumnTransformer:
+    dates = [f"{name} {part}" for name in plan.names(DATE) for part in PARTS_OF_DATES]
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True)
+    scaled = imputer if choice == "impute" else make_pipeline(imputer, StandardScaler())
+    encoder = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES, sparse_output=False, dtype=np.float64
+    )
+    kinds: list[Any] = [
+        ("numbers", scaled, plan.names(NUMBER)),
+        ("dates", clone(scaled), dates),
+        ("categories", encoder, plan.names(*CATEGORIES)),
+    ]
+    parts = [part for part in kinds if part[2]]
+    # A date has four columns of variance 1, which together count as one.
+    weights = None if choice == "impute" else {"dates": len(PARTS_OF_DATES) ** -0.5}
+    # With pandas as output the model stores the names of the columns, which messages can use.
+    steps = ColumnTransformer(parts, transformer_weights=weights, verbose_feature_names_out=False)
+    steps.set_output(transform="pandas")
+    if plan.text_name is not None:  # later, because set_output does not accept the sparse output of tf-idf
+        text = _of_text(frame[plan.text_name], plan.text_name)
+        steps.set_params(transformers=[*parts, ("text", text, plan.text_name)])
+    return steps
+
+
+def _of_text(texts: pd.Series, name: str) -> Any:
+    """Return tf-idf and its leading components, which are rows of at most unit length: about one scaled number."""
+    words = TfidfVectorizer(stop_words="english", sublinear_tf=True, max_features=MAX_WORDS)
+    try:
+        n_words = len(words.fit(texts).vocabulary_)
+    except ValueError as error:
+        raise ValueError(f"free text must contain words, got none in {name!r}; leave it out with --drop.") from error
+    size = max(1, min(TEXT_COMPONENTS, n_words - 1, len(texts) - 1))
+    components = TruncatedSVD(size, random_state=0).set_output(transform="pandas")
+    return make_pipeline(clone(words), components)
