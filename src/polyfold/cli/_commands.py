@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier, is_clusterer, is_regressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import r2_score
 from sklearn.neighbors import NearestNeighbors
 
 import polyfold
@@ -44,8 +43,7 @@ from polyfold.cli._outputs import (
     write_result,
 )
 from polyfold.cli._readers import TableData
-from polyfold.metrics import clustering_accuracy, nmi
-from polyfold.report import labels_of_levels, score_representation
+from polyfold.report import labels_of_levels, score_model
 
 # Levels with more clusters get no names.
 NAMED = 50
@@ -324,40 +322,11 @@ def evaluate_file(model: str, data: str, seed: int | None, terminal: Terminal, *
     selection = Selection(**selected)
     rows = ModelRows(polyfold.load(model), data, selection)
     X, y = rows.all(), target_for(rows.data, selection, rows.estimator)
-    figures = {"model": type(rows.estimator).__name__, "rows": rows.data.n_rows}
-    is_predictor = is_classifier(rows.estimator) or is_regressor(rows.estimator)
-    if is_predictor and y is None:
+    if y is None and (is_classifier(rows.estimator) or is_regressor(rows.estimator)):
         raise ValueError("--target is needed to evaluate a model that predicts targets.")
     with terminal.working("evaluate"):
-        return figures | (_score_predictions(rows, X, y) if is_predictor else _score_structure(rows, X, y, seed))
-
-
-def _score_predictions(rows: ModelRows, X: Any, y: Any) -> dict[str, Any]:
-    """Return the scores of a classifier or regressor."""
-    predicted = np.asarray(rows.model.predict(X))
-    if is_regressor(rows.estimator):
-        return {"r2": float(r2_score(y, predicted))}
-    figures: dict[str, Any] = {"accuracy": float(np.mean(predicted == y))}
-    if hasattr(rows.estimator, "module_scores"):
-        scores = rows.estimator.module_scores(rows.prepared(X), y)
-        figures["accuracy of single modules"] = [float(scores.min()), float(scores.max())]
-    return figures
-
-
-def _score_structure(rows: ModelRows, X: Any, y: Any, seed: int | None) -> dict[str, Any]:
-    """Return the scores of clusters and of coordinates, with classes if there are targets."""
-    figures: dict[str, Any] = {}
-    codes = None if y is None else np.unique(y, return_inverse=True)[1]
-    if hasattr(rows.model, "predict"):
-        predicted = np.asarray(rows.model.predict(X))
-        figures["clusters"] = len(np.unique(predicted))
-        if codes is not None:
-            figures |= {"accuracy": clustering_accuracy(codes, predicted), "nmi": nmi(codes, predicted)}
-    if hasattr(rows.model, "transform"):
-        # Targets are not classes if most of them occur once.
-        classes = codes if codes is not None and 0 < codes.max() < len(codes) / 2 else None
-        figures |= score_representation(rows.model, X, classes, random_state=seed)
-    return figures
+        scores = score_model(rows.model, X, y, random_state=seed)
+    return {"model": type(rows.estimator).__name__, "rows": rows.data.n_rows, **scores}
 
 
 def explain_file(

@@ -7,7 +7,7 @@ from polyfold.report._explore import Chapter, chapter, explore, write_page
 from polyfold.report._icicle import ClusterTreeDisplay
 from polyfold.report._points import labels_of_levels as labels_of_levels
 from polyfold.report._scatter import RepresentationDisplay, ViewsDisplay
-from polyfold.report._scores import score_representation as score_representation
+from polyfold.report._scores import score_model as score_model
 from polyfold.report._strips import RetrievalDisplay
 from polyfold.report._views import repeats as repeats
 from polyfold.report._views import unwrap as unwrap

@@ -1,12 +1,16 @@
-"""Figures of a representation: what it keeps of the data, and how its parts repeat one another."""
+"""Scores of models: what a representation keeps of the data, how its parts repeat one another, predictions."""
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
+from sklearn.metrics import r2_score
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
 from polyfold._typing import Matrix, RandomState, Table
-from polyfold.metrics import correlations, majority_vote, redundancy, retrieval_precision
+from polyfold.metrics import clustering_accuracy, correlations, majority_vote, nmi, redundancy, retrieval_precision
 from polyfold.neighbors import choose_engine, make_search, without_self
 from polyfold.report._views import Model, Views, unwrap, views_of
 
@@ -106,11 +110,31 @@ def true_rows(model: Model, X: Table) -> Matrix | None:
     return rows.tocsr() if numeric and hasattr(rows, "toarray") else rows if numeric else None
 
 
-def score_representation(
-    model: Model, X: Table, labels: NDArray | None = None, *, random_state: RandomState = 0
-) -> dict[str, float]:
-    """Return the scores of a fitted representation on rows, by name; `labels` are numbers of classes."""
+def score_model(model: Model, X: Table, y: NDArray | None, *, random_state: RandomState = 0) -> dict[str, Any]:
+    """Return scores of a fitted model on rows, by name: of its predictions, or of its clusters and coordinates."""
+    estimator, rows = unwrap(model, X, keeps=lambda _: True)
+    predicted = np.asarray(model.predict(X)) if hasattr(model, "predict") else None
+    if is_regressor(estimator):
+        return {"r2": float(r2_score(y, predicted))}
+    if is_classifier(estimator):
+        scores: dict[str, Any] = {"accuracy": float(np.mean(predicted == y))}
+        if hasattr(estimator, "module_scores"):
+            each = estimator.module_scores(rows, y)
+            scores["accuracy of single modules"] = [float(each.min()), float(each.max())]
+        return scores
+    codes = None if y is None else np.unique(y, return_inverse=True)[1]
+    scores = {} if predicted is None else {"clusters": len(np.unique(predicted))}
+    if predicted is not None and codes is not None:
+        scores |= {"accuracy": clustering_accuracy(codes, predicted), "nmi": nmi(codes, predicted)}
+    if hasattr(model, "transform"):
+        # Targets are not classes if most of them occur once.
+        is_class = codes is not None and 0 < codes.max() < len(codes) / 2
+        scores |= _score_coordinates(model, X, codes if is_class else None, random_state)
+    return scores
+
+
+def _score_coordinates(model: Model, X: Table, classes: NDArray | None, random_state: RandomState) -> dict[str, float]:
     inner, rows = unwrap(model, X)
-    scorer = Scorer(true_rows(inner, rows), _num_samples(rows), labels, check_random_state(random_state))
+    scorer = Scorer(true_rows(inner, rows), _num_samples(rows), classes, check_random_state(random_state))
     views = views_of(inner, rows, most=1)
     return scorer.figures(views, {} if views.modules is None else scorer.bars(views)[1])
