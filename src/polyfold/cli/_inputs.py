@@ -1,7 +1,4 @@
-"""Open files as rows: arrays, tables and folders of images.
-
-Options select the columns and targets. A fitted model determines which columns it takes, and in which form.
-"""
+"""Open files as rows: arrays, tables and folders of images, with the columns and targets that options select."""
 
 import os
 import warnings
@@ -29,119 +26,6 @@ MOST_COLUMNS = 2**24
 # Bytes of a block of rows in double precision, and bounds of its rows.
 BLOCK_BYTES = 2**26
 MIN_ROWS, MAX_ROWS = 256, 65_536
-
-
-def load_arrays(path: Path, **options: Any) -> Any:
-    """Return the array of an .npy file, or the arrays of an .npz file by name."""
-    try:
-        loaded = np.load(path, allow_pickle=False, **options)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        # Members of the archive that are not arrays are bytes.
-        return {name: array for name in loaded.files if isinstance(array := loaded[name], np.ndarray)}
-    except Exception as error:  # a damaged file raises many types
-        reason = "it holds Python objects" if "pickle" in str(error) else error
-        raise ValueError(f"{path} cannot be read as a file of numpy.save or numpy.savez: {reason}.") from error
-
-
-def read_npz(path: Path, array: str | None) -> tuple[Any, dict[str, np.ndarray]]:
-    """Return the rows of an .npz file, and its other arrays that have one value per row."""
-    arrays = load_arrays(path)
-    if not isinstance(arrays, dict):
-        raise ValueError(f"{path} cannot be read as a file of numpy.savez: it holds a single array.")
-    if set(arrays) >= CSR and array is None:
-        values: Any = _sparse(path, arrays)
-    else:
-        matrices = [name for name, value in arrays.items() if value.ndim == 2]
-        usual = [name for name in ("X", "data", "arr_0") if name in matrices]
-        name = array or (usual[0] if usual else matrices[0] if len(matrices) == 1 else None)
-        if name not in arrays:
-            raise ValueError(f"{path}: select the array with the rows by --array; it has {', '.join(sorted(arrays))}.")
-        values = arrays.pop(name)
-    return values, {name: value for name, value in arrays.items() if value.shape == values.shape[:1]}
-
-
-def _sparse(path: Path, arrays: dict[str, np.ndarray]) -> sp.csr_matrix:
-    """Return the matrix of scipy.sparse.save_npz; its arrays are taken out of `arrays`."""
-    parts, shape = tuple(arrays.pop(name) for name in ("data", "indices", "indptr")), arrays.pop("shape")
-    form = np.asarray(arrays.pop("format", b"csr")).item()
-    try:
-        make = {b"csr": sp.csr_matrix, b"csc": sp.csc_matrix}[form]
-        matrix = make(parts, shape=tuple(int(length) for length in shape))
-        matrix.check_format(full_check=True)
-    except (ValueError, TypeError, OverflowError, KeyError) as error:
-        raise ValueError(f"{path} cannot be read as a CSR or CSC matrix of scipy.sparse.save_npz: {error}.") from error
-    return matrix.tocsr()
-
-
-def read_zarr(path: Path) -> Any:
-    """Return a zarr array, opened for reading."""
-    zarr = import_extra("zarr", "cli")
-    try:
-        return zarr.open_array(str(path), mode="r")
-    except Exception as error:  # the types differ between versions of zarr
-        raise ValueError(f"{path} cannot be read as a zarr array: {error}") from error
-
-
-class ImageSource(Source):
-    """Images of a folder as rows of pixels."""
-
-    stored = np.dtype(np.uint8)
-
-    def __init__(self, files: list[Path], size: tuple[int, int] | None, color: bool):
-        self._files, self._size, self._color = files, size, color
-        self.image_shape = read_image(files[0], size, color).shape
-        self.n_features, self.dtype = int(np.prod(self.image_shape)), np.dtype(np.float64)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of images."""
-        return len(self._files)
-
-    def read(self, rows: int) -> Iterator[np.ndarray]:
-        """Yield the pixels of several images."""
-        for start in range(0, self.n_rows, rows):
-            yield np.array([self._pixels(file) for file in self._files[start : start + rows]], dtype=self.dtype)
-
-    def _pixels(self, file: Path) -> np.ndarray:
-        image = read_image(file, self._size, self._color)
-        if image.shape != self.image_shape:
-            raise ValueError(
-                f"{file} has the size {_size_text(image.shape)}, {self._files[0].name} has "
-                f"{_size_text(self.image_shape)}; pass --size, for example --size 32x32."
-            )
-        return image.ravel()
-
-
-def read_image(file: Path, size: tuple[int, int] | None, color: bool) -> np.ndarray:
-    """Return an image as bytes, (height, width) or (height, width, 3)."""
-    pillow = import_extra("PIL.Image", "cli")
-    try:
-        with pillow.open(file) as image:
-            image = image.convert("RGB" if color else "L")
-            return np.asarray(image if size is None else image.resize(size))
-    except (OSError, SyntaxError, ValueError) as error:
-        raise ValueError(f"{file} cannot be read as an image: {error}") from error
-
-
-def parse_size(size: str) -> tuple[int, int]:
-    """Return width and height of text such as 32x32."""
-    width, _, height = size.lower().partition("x")
-    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
-        raise ValueError(f"--size must be width and height such as 32x32, got {size!r}.")
-    return int(width), int(height)
-
-
-def image_shape(stored: tuple[int, ...] | None, size: str | None, n_columns: int) -> tuple[int, ...] | None:
-    """Return height and width, and channels, if rows are images: as they are stored, or by --size."""
-    shape = stored or (parse_size(size)[::-1] if size else None)
-    if shape is not None and np.prod(shape) != n_columns:
-        raise ValueError(f"--size must fit the {n_columns} values of a row, got {size}.")
-    return shape
-
-
-def _size_text(shape: tuple[int, ...]) -> str:
-    return f"{shape[1]}x{shape[0]}"
 
 
 @dataclass(frozen=True)
@@ -366,3 +250,116 @@ def read_ids(data: FileData, selection: Selection) -> tuple[str, Any]:
     if name is not None:
         return name, read_column("--id", name, data)
     return ("row", np.arange(data.n_rows)) if data.index is None else ("index", data.column(data.index))
+
+
+def load_arrays(path: Path, **options: Any) -> Any:
+    """Return the array of an .npy file, or the arrays of an .npz file by name."""
+    try:
+        loaded = np.load(path, allow_pickle=False, **options)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        # Members of the archive that are not arrays are bytes.
+        return {name: array for name in loaded.files if isinstance(array := loaded[name], np.ndarray)}
+    except Exception as error:  # a damaged file raises many types
+        reason = "it holds Python objects" if "pickle" in str(error) else error
+        raise ValueError(f"{path} cannot be read as a file of numpy.save or numpy.savez: {reason}.") from error
+
+
+def read_npz(path: Path, array: str | None) -> tuple[Any, dict[str, np.ndarray]]:
+    """Return the rows of an .npz file, and its other arrays that have one value per row."""
+    arrays = load_arrays(path)
+    if not isinstance(arrays, dict):
+        raise ValueError(f"{path} cannot be read as a file of numpy.savez: it holds a single array.")
+    if set(arrays) >= CSR and array is None:
+        values: Any = _sparse(path, arrays)
+    else:
+        matrices = [name for name, value in arrays.items() if value.ndim == 2]
+        usual = [name for name in ("X", "data", "arr_0") if name in matrices]
+        name = array or (usual[0] if usual else matrices[0] if len(matrices) == 1 else None)
+        if name not in arrays:
+            raise ValueError(f"{path}: select the array with the rows by --array; it has {', '.join(sorted(arrays))}.")
+        values = arrays.pop(name)
+    return values, {name: value for name, value in arrays.items() if value.shape == values.shape[:1]}
+
+
+def _sparse(path: Path, arrays: dict[str, np.ndarray]) -> sp.csr_matrix:
+    """Return the matrix of scipy.sparse.save_npz; its arrays are taken out of `arrays`."""
+    parts, shape = tuple(arrays.pop(name) for name in ("data", "indices", "indptr")), arrays.pop("shape")
+    form = np.asarray(arrays.pop("format", b"csr")).item()
+    try:
+        make = {b"csr": sp.csr_matrix, b"csc": sp.csc_matrix}[form]
+        matrix = make(parts, shape=tuple(int(length) for length in shape))
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError, OverflowError, KeyError) as error:
+        raise ValueError(f"{path} cannot be read as a CSR or CSC matrix of scipy.sparse.save_npz: {error}.") from error
+    return matrix.tocsr()
+
+
+def read_zarr(path: Path) -> Any:
+    """Return a zarr array, opened for reading."""
+    zarr = import_extra("zarr", "cli")
+    try:
+        return zarr.open_array(str(path), mode="r")
+    except Exception as error:  # the types differ between versions of zarr
+        raise ValueError(f"{path} cannot be read as a zarr array: {error}") from error
+
+
+class ImageSource(Source):
+    """Images of a folder as rows of pixels."""
+
+    stored = np.dtype(np.uint8)
+
+    def __init__(self, files: list[Path], size: tuple[int, int] | None, color: bool):
+        self._files, self._size, self._color = files, size, color
+        self.image_shape = read_image(files[0], size, color).shape
+        self.n_features, self.dtype = int(np.prod(self.image_shape)), np.dtype(np.float64)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of images."""
+        return len(self._files)
+
+    def read(self, rows: int) -> Iterator[np.ndarray]:
+        """Yield the pixels of several images."""
+        for start in range(0, self.n_rows, rows):
+            yield np.array([self._pixels(file) for file in self._files[start : start + rows]], dtype=self.dtype)
+
+    def _pixels(self, file: Path) -> np.ndarray:
+        image = read_image(file, self._size, self._color)
+        if image.shape != self.image_shape:
+            raise ValueError(
+                f"{file} has the size {_size_text(image.shape)}, {self._files[0].name} has "
+                f"{_size_text(self.image_shape)}; pass --size, for example --size 32x32."
+            )
+        return image.ravel()
+
+
+def read_image(file: Path, size: tuple[int, int] | None, color: bool) -> np.ndarray:
+    """Return an image as bytes, (height, width) or (height, width, 3)."""
+    pillow = import_extra("PIL.Image", "cli")
+    try:
+        with pillow.open(file) as image:
+            image = image.convert("RGB" if color else "L")
+            return np.asarray(image if size is None else image.resize(size))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ValueError(f"{file} cannot be read as an image: {error}") from error
+
+
+def parse_size(size: str) -> tuple[int, int]:
+    """Return width and height of text such as 32x32."""
+    width, _, height = size.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+        raise ValueError(f"--size must be width and height such as 32x32, got {size!r}.")
+    return int(width), int(height)
+
+
+def image_shape(stored: tuple[int, ...] | None, size: str | None, n_columns: int) -> tuple[int, ...] | None:
+    """Return height and width, and channels, if rows are images: as they are stored, or by --size."""
+    shape = stored or (parse_size(size)[::-1] if size else None)
+    if shape is not None and np.prod(shape) != n_columns:
+        raise ValueError(f"--size must fit the {n_columns} values of a row, got {size}.")
+    return shape
+
+
+def _size_text(shape: tuple[int, ...]) -> str:
+    return f"{shape[1]}x{shape[0]}"
