@@ -21,7 +21,7 @@ def write(text):
 
 
 def test_set_takes_numbers_text_booleans_and_lists(run):
-    from polyfold.cli._models import parse_settings
+    from polyfold.cli._estimators import parse_settings
 
     settings = ["a=3", "b=1e-3", "c=rbf", "d=true", "e=False", "f=[1, 2]", "g=None", "h=x=y", "i='3'"]
     expected = {"a": 3, "b": 1e-3, "c": "rbf", "d": True, "e": False, "f": [1, 2], "g": None, "h": "x=y", "i": "3"}

@@ -17,6 +17,7 @@ from sklearn.neighbors import NearestNeighbors
 import polyfold
 from polyfold._progress import track
 from polyfold.cli import Terminal, echo
+from polyfold.cli._estimators import FitOptions, ModelRows, estimator_names, last_step, model_info, n_modules, summary
 from polyfold.cli._fitting import fit_model, plan_lines, planned
 from polyfold.cli._inputs import (
     SUFFIXES,
@@ -30,7 +31,6 @@ from polyfold.cli._inputs import (
     read_target,
     target_for,
 )
-from polyfold.cli._models import FitOptions, ModelRows, estimator_names, last_step, model_info, n_modules, summary
 from polyfold.cli._outputs import (
     PLOTS,
     check_model_path,

@@ -35,6 +35,7 @@ from polyfold.cli._column_kinds import (
     USES,
     Plan,
 )
+from polyfold.cli._estimators import FitOptions, NewCategories, make_estimator
 from polyfold.cli._inputs import (
     ArrayData,
     FileData,
@@ -45,7 +46,6 @@ from polyfold.cli._inputs import (
     open_features,
     target_for,
 )
-from polyfold.cli._models import FitOptions, NewCategories, make_estimator
 from polyfold.cli._readers import TableData, column_names
 from polyfold.sources import answering, as_source, budget
 

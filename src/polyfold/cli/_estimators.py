@@ -1,4 +1,4 @@
-"""Models: made from --model and parameters, described, and given the rows of a file."""
+"""Estimators: made from --model and parameters, described, and given the rows of a file."""
 
 import ast
 import importlib
