@@ -32,7 +32,7 @@ Finish = Callable[[int, NDArray | None, Candidates | None], tuple[NDArray, NDArr
 
 
 class SearchResult(NamedTuple):
-    """Neighbours, and the fraction of the rows that were searched.
+    """Hold neighbours, and the fraction of the rows that were searched.
 
     Attributes
     ----------

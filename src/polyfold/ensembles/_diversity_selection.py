@@ -24,7 +24,7 @@ from polyfold.neighbors import make_search, sorted_lists
 
 @dataclass(frozen=True)
 class DiversitySelection:
-    """The curve of validation scores over λ.
+    """Hold the validation scores over λ.
 
     Parameters
     ----------

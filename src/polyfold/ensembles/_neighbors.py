@@ -49,6 +49,7 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
         A modular representation with `transform_modules`. A copy is fitted; wrap a fitted one in scikit-learn's
         ``FrozenEstimator`` to keep it as it is.
     n_neighbors : int, default=10
+        Neighbours that a search returns unless it is called with another number.
     engine : {"auto", "sklearn", "faiss", "hnsw"}, default="auto"
         Search in the modules. "sklearn" and "faiss" scan them; "auto" is "faiss" if it is installed. "hnsw" builds a
         graph index of FAISS on the first modules, with one thread, so that the same data give the same graph. Up to

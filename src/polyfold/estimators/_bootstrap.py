@@ -78,12 +78,13 @@ class MultilayerBootstrapNetwork(
     n_components : int, default=2
         Dimension of the output.
     n_classes : int, default=10
-        Rough guess of the number of clusters; layers shrink while they have at least 1.5 times as many centres.
+        Rough guess of the number of clusters. Layers shrink while they have at least 1.5 times as many centres, so a
+        smaller number adds coarser layers.
     first_layer : float, int or list of int, default=0.5
         Centres per clustering of the first layer: a fraction of the distinct samples or a number; or a list with the
-        numbers of all layers.
+        numbers of all layers. More centres resolve finer structure and take more time.
     decay : float, default=0.5
-        Factor from one layer's number of centres to the next one's.
+        Ratio of the number of centres of a layer to that of the layer before. Larger values give more layers.
     n_clusterings : int or "auto", default="auto"
         Clusterings per layer. "auto" fits two independent replicates of 100 clusterings, and two more if the
         similarity of two points still depends on the random draws (`reliability_` below 0.95). Beyond 2,500 points the

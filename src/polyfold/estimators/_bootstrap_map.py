@@ -39,7 +39,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     Parameters
     ----------
     n_components : int, default=2
-        Dimensions of the map.
+        Dimensions of the map, at most 2 for "tsne".
     network : MultilayerBootstrapNetwork, optional
         The network to fit, with its own parameters; by default one of 100 clusterings per layer, each of half of the
         features.

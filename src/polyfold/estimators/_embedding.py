@@ -25,9 +25,10 @@ class KernelEmbedding(SpectralEstimator):
     kernel : str, kernel object or callable, default="rbf"
         See :mod:`polyfold.kernels`; graph kernels such as ``"laplacian_eigenmaps"`` included.
     feature_map : {"auto", "exact", "nystroem", "fourier"} or features, default="auto"
-        How a kernel of two points is made tractable; "auto" is exact up to ``2 * rank`` points.
+        How the kernel of many rows is approximated. "auto" is exact up to ``2 * rank`` points and Nyström beyond.
     rank : int, default=1000
-        Landmarks, random features, or directions kept.
+        Number of landmarks or random features, and of directions kept. Larger values approximate the kernel more
+        closely; memory grows with its square.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a

@@ -24,28 +24,30 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
     Parameters
     ----------
     n_modules : int, default=15
-        M, the number of modules.
+        Number M of modules. More modules preserve more of the kernel together, and need more time and memory.
     n_components : int, default=20
-        H, the dimensions of every module.
+        Dimensions H of each module. With more dimensions, each module alone is more accurate.
     diversity : float, default=0.99
-        λ in [0, 1]. Search works best with values near 1, votes with 0.5 to 0.95;
-        :func:`polyfold.select_diversity` finds one. At λ = 1 the optimum is not unique and the limit of the
-        optima for λ → 1 is taken. Beyond 1 the loss has no minimum.
+        λ in [0, 1]. Larger values make the modules more different: alone they preserve less of the kernel, together
+        more. Search works best with values near 1, votes with 0.5 to 0.95; :func:`polyfold.select_diversity` finds one.
+        At λ = 1 the optimum is not unique, and the limit of the optima for λ → 1 is taken. Beyond 1 the loss has no
+        minimum.
     kernel : str, kernel object or callable, default="rbf"
         A name or object of :mod:`polyfold.kernels`, a function of two matrices of rows, or "precomputed".
         The Gaussian takes γ from the mean distance of the data unless given.
     feature_map : {"auto", "exact", "nystroem", "fourier"} or features, default="auto"
-        How the kernel is made tractable. "auto" is exact up to ``2 * rank`` points and Nyström beyond;
+        How the kernel of many rows is approximated. "auto" is exact up to ``2 * rank`` points and Nyström beyond;
         fitted features of :mod:`polyfold.kernels` are used as they are.
     rank : int, default=1000
-        R: landmarks, random features, or directions kept.
+        Number R of landmarks or random features, and of directions kept. Larger values approximate the kernel more
+        closely; memory grows with R².
     solver : {"closed", "mbm", "adam", "sgd", "drop-module"}, default="closed"
         "closed" is the global optimum wherever a fusion frame exists (see ``loss_gap_``), in milliseconds.
         The others are the paper's algorithm and its baselines, for comparison.
     max_iter : int, default=500
         Epochs of the iterative solvers.
     tol : float, default=1e-7
-        Relative fall of the loss below which they stop.
+        The iterative solvers stop if the loss falls by less than this fraction.
     random_state : int, RandomState or None, default=None
         Seed of the landmarks and of the frame; every seed gives an equally good, different set of modules.
     n_jobs : int or None, default=None

@@ -53,9 +53,9 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Number of coordinates. "auto" stops before the first coordinate that reduces the unexplained fraction of the
-        variance of `X` by a smaller factor than the same coordinate, permuted, increases it; at most 15, and at most as
-        many as `X` has columns.
+        Number of coordinates. "auto" adds coordinates until one explains too little: it lowers the unexplained
+        fraction of the variance of `X` by a smaller factor than the same coordinate, permuted, raises it. The number is
+        at most 15, and at most the number of columns of `X`.
     kernel : str or kernel object, default="auto"
         Any of :mod:`polyfold.kernels`: "laplacian_eigenmaps", "lle", "hessian_lle", "ltsa", "isomap", "diffusion",
         "rbf", …, objects with their own parameters, callables, or "precomputed". "auto" compares, in this order,
@@ -63,7 +63,8 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         dimensions). A kernel replaces the one before it if it leaves at least a third less of the variance of `X`
         unexplained.
     n_neighbors : int, default=None
-        Neighbours of the graph kernels; None leaves the kernel's own setting.
+        Neighbours of the graph kernels. More neighbours are more robust to noise, but can connect parts that are
+        separate. None takes the kernel's own setting.
     bandwidth : float or "auto", default="auto"
         Bandwidth α of the regression, relative to the root mean squared norm of the earlier coordinates (0.1 to 0.6 in
         the paper). A smaller bandwidth excludes more functions of the earlier coordinates. For each coordinate "auto"
@@ -77,7 +78,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         "inverse" if the LU stays sparse, "multigrid" for random walks on more than 20,000 points of at most 5
         intrinsic dimensions if pyamg is installed, and "lanczos" otherwise.
     random_state : int, RandomState or None, default=None
-        Of the landmarks of the smoother and the start of the eigensolver.
+        Seed of the landmarks of the smoother and of the start of the eigensolver.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.

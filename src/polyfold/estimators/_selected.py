@@ -96,7 +96,7 @@ class _PlainSequence(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
 
 class SelectedEmbedding(_PlainSequence):
-    """The plain spectral embedding without the coordinates that earlier ones predict.
+    """Drop the coordinates of a spectral embedding that earlier ones predict.
 
     Computes more eigenvectors than required, regresses each on all before it (leave-one-out, locally linear) and
     keeps, in order, those whose residual is at least `threshold` [Dsilva2015]_. It can only choose among eigenvectors:

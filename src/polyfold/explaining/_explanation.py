@@ -24,7 +24,7 @@ KINDS = ("axes", "clusters", "walk")
 
 @dataclass(eq=False, repr=False)
 class Explanation:
-    """What axes, clusters and modules mean, in terms of features.
+    """Describe what axes, clusters and modules mean, in terms of features.
 
     The tables `axes`, `clusters` and `modules` are data frames (pandas, extra ``cli``). Without pandas, `tables` holds
     their columns as arrays.

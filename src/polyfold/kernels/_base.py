@@ -28,7 +28,7 @@ _SYMMETRY = 1e-6
 
 
 class PointFeatures(Protocol):
-    """Features of any point, and the metric that makes them a kernel map."""
+    """Compute features of any point, with the metric that makes them a kernel map."""
 
     @property
     def width(self) -> int:
@@ -45,7 +45,7 @@ class PointFeatures(Protocol):
 
 
 class Kernel(BaseEstimator, ABC):
-    """A positive semi-definite function of two points, evaluated in blocks.
+    """Define a positive semi-definite function of two points, in blocks of rows.
 
     Subclasses store parameters in ``__init__`` and fill data-dependent defaults in ``_resolve``.
     """
@@ -108,7 +108,7 @@ class Kernel(BaseEstimator, ABC):
 
 
 class GraphKernel(BaseEstimator, ABC):
-    """A kernel that is given as an operator on its training points."""
+    """Represent a kernel by an operator on its training points."""
 
     is_pointwise: ClassVar[bool] = False
     takes_few: ClassVar[bool] = False  # whether very many points are replaced by landmarks
@@ -129,7 +129,7 @@ class GraphKernel(BaseEstimator, ABC):
 
 @dataclass(frozen=True)
 class KernelColumns:
-    """k(x, landmark) for every landmark: the Nyström features [Williams2001]_."""
+    """Compute k(x, landmark) for every landmark: Nyström features [Williams2001]_."""
 
     kernel: Kernel
     landmarks: Matrix  # (R, D) dense or sparse

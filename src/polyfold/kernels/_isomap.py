@@ -27,7 +27,7 @@ _SHORTEST = np.finfo(np.float64).tiny ** 0.5
 
 
 class Isomap(GraphKernel):
-    r"""Geodesic distances on a neighbour graph, as inner products.
+    r"""Compare rows by geodesic distances on a neighbour graph (Isomap).
 
     .. math:: K = -\tfrac12 \, [\delta_G(x_i, x_j)^2]_{ij} \quad \text{on mean-zero vectors}
 

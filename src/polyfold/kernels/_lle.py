@@ -24,7 +24,7 @@ from polyfold.neighbors import Neighborhoods, neighbor_graph
 
 
 class LocallyLinear(GraphKernel):
-    r"""Points as weighted means of their neighbours, flipped.
+    r"""Find coordinates with the same local weights as the rows (LLE).
 
     .. math:: \min_f \sum_i \Big(f_i - \sum_j W_{ij} f_j\Big)^2, \quad
               W = \arg\min \sum_i \Big\|x_i - \sum_j W_{ij} x_j\Big\|^2, \; \sum_j W_{ij} = 1

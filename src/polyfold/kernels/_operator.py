@@ -42,7 +42,7 @@ _NO_VALUES = np.empty(0)
 
 @dataclass(frozen=True)
 class Extension:
-    """The map from values at training points to values at new points.
+    """Map values at the training points to values at new points.
 
     `image` applies T to functions on the training points (N, k); `matches` holds the training point that a row
     coincides with, or −1: its coordinates are known. A new point so isolated that its step outlasts the coordinate's
@@ -81,7 +81,7 @@ class Extension:
 
 @dataclass(frozen=True)
 class Operator:
-    """A symmetric kernel on N points, to be maximised.
+    """Represent a symmetric kernel on N points by a matrix and its properties.
 
     Parameters
     ----------

@@ -41,13 +41,13 @@ def mean_distance_gamma(X: Matrix) -> float:
 
 
 class Gaussian(Kernel):
-    """The Gaussian (RBF) kernel exp(-γ‖x - y‖²).
+    """Compare rows by the Gaussian (RBF) kernel exp(-γ‖x - y‖²).
 
     Parameters
     ----------
     gamma : float, default=None
-        Factor γ of the squared distance. None takes one over the mean squared distance of all pairs, in one pass
-        over the data [Kwok2004]_.
+        Factor γ of the squared distance. Larger values compare only close rows. None takes one over the mean
+        squared distance of all pairs, in one pass over the data [Kwok2004]_.
 
     Examples
     --------
@@ -75,13 +75,13 @@ class Gaussian(Kernel):
 
 
 class Laplacian(Kernel):
-    """The Laplacian kernel exp(-γ‖x - y‖₁).
+    """Compare rows by the Laplacian kernel exp(-γ‖x - y‖₁).
 
     Parameters
     ----------
     gamma : float, default=None
-        Factor γ of the distance. None takes one over the root of the number of columns times the mean squared
-        distance of all pairs, the Manhattan counterpart of the Gaussian default.
+        Factor γ of the distance. Larger values compare only close rows. None takes one over the root of the number of
+        columns times the mean squared distance of all pairs, the Manhattan counterpart of the Gaussian default.
     """
 
     def __init__(self, gamma: float | None = None):
@@ -106,7 +106,7 @@ class Laplacian(Kernel):
 
 
 class Linear(Kernel):
-    """The linear kernel x·y: modules of ordinary PCA."""
+    """Compare rows by their inner product x·y, as PCA does."""
 
     is_linear = True
     _origin: NDArray | None = None
@@ -127,7 +127,7 @@ class Linear(Kernel):
 
 
 class Polynomial(Kernel):
-    """The polynomial kernel (γ x·y + coef0)^degree.
+    """Compare rows by the polynomial kernel (γ x·y + coef0)^degree.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Polynomial(Kernel):
 
 
 class Cosine(Kernel):
-    """The cosine kernel x·y / (‖x‖‖y‖); zero for rows of zeros."""
+    """Compare rows by their cosine, x·y / (‖x‖‖y‖); zero for rows of zeros."""
 
     def __call__(self, X: Matrix, Y: Matrix) -> NDArray:
         """Return the kernel values of all pairs of rows, shape (n, m)."""
@@ -197,9 +197,9 @@ class CallableKernel(Kernel):
 
 
 class Precomputed(Kernel):
-    """A given kernel matrix; `transform` takes rows k(x_new, x_train).
+    """Use a given kernel matrix.
 
-    `fit` takes the kernel of all pairs of training rows, of shape (n, n).
+    `fit` takes the kernel of all pairs of training rows, of shape (n, n), and `transform` the rows k(x_new, x_train).
     """
 
     takes_precomputed = True

@@ -26,7 +26,7 @@ METRICS = ("euclidean", "cosine", "linear")
 
 
 class SharedCenters(Kernel):
-    """Fraction of clusterings in which two points have the same nearest centre.
+    """Compare rows by how often random clusterings give them the same centre.
 
     The kernel of a multilayer bootstrap network [Zhang2016]: positive semi-definite, because it is the mean over
     clusterings of the inner products of indicator vectors, and one for equal points.

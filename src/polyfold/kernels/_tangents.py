@@ -72,7 +72,7 @@ class _TangentKernel(GraphKernel):
 
 
 class TangentAlignment(_TangentKernel):
-    r"""Coordinates that are affine in every tangent space (LTSA), flipped.
+    r"""Find coordinates that are affine in every tangent space (LTSA).
 
     .. math:: \min_f \sum_i \big\|(I - G_i G_i^T) f_{N(i)}\big\|^2, \quad
               G_i = [1/\sqrt k, \; \text{local principal coordinates}]
@@ -111,7 +111,7 @@ class TangentAlignment(_TangentKernel):
 
 
 class HessianLLE(_TangentKernel):
-    r"""Coordinates whose second derivatives vanish (Hessian LLE), flipped.
+    r"""Find coordinates with the smallest second derivatives (Hessian LLE).
 
     .. math:: \min_f \sum_i \big\|H_i f_{N(i)}\big\|^2
 

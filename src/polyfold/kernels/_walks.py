@@ -41,7 +41,7 @@ _LOWEST_SHARE = 0.1
 
 
 class LaplacianEigenmaps(GraphKernel):
-    r"""The Laplacian of a neighbour graph, flipped.
+    r"""Find coordinates that vary least along the edges of a neighbour graph.
 
     .. math:: \min_f \sum_{ij} A_{ij} (f_i - f_j)^2 \quad \text{with} \quad \sum_i w_i f_i^2 = 1
 
@@ -125,7 +125,7 @@ class LaplacianEigenmaps(GraphKernel):
 
 
 class DiffusionMaps(GraphKernel):
-    r"""A random walk with Gaussian steps, corrected for the density of the sample.
+    r"""Compare rows by a random walk, corrected for the density (diffusion maps).
 
     .. math:: A_{ij} = \frac{e^{-\|x_i - x_j\|^2 / \varepsilon}}{q_i^\alpha q_j^\alpha}, \quad
               q_i = \sum_j e^{-\|x_i - x_j\|^2 / \varepsilon}

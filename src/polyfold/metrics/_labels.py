@@ -12,7 +12,7 @@ from polyfold._validation import check_labels, check_same_length
 
 
 class EnsembleErrors(NamedTuple):
-    """Mean error of the single modules, and error of their vote."""
+    """Hold the mean error of the single modules, and the error of their vote."""
 
     individual: float
     ensemble: float

@@ -79,7 +79,7 @@ def _file(name: str) -> str:
 
 @dataclass(frozen=True)
 class Chapter:
-    """One model with its points, as the page holds it; made by :func:`chapter`.
+    """Hold one model with its points, as a page shows it; see :func:`chapter`.
 
     Parameters
     ----------

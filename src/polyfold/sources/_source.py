@@ -29,7 +29,7 @@ READ_BYTES = 32_000_000
 
 
 class Source(ABC):
-    """Rows of numbers in any container, checked when they are first read.
+    """Read rows of numbers from any container, and check them once.
 
     Subclasses set the attributes and define `read`.
     """

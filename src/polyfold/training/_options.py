@@ -19,7 +19,7 @@ Optimizer: TypeAlias = "Literal['adam', 'sgd'] | Callable[..., torch.optim.Optim
 
 
 class Training(BaseEstimator):
-    """Minibatches, optimiser and early stopping of a joint training.
+    """Set the minibatches, optimiser and early stopping of a joint training.
 
     Parameters
     ----------
