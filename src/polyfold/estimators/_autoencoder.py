@@ -164,8 +164,7 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         basis = spectrum.readout[:, : encoders.shape[2]]
         warn_of_empty_columns(self.n_components, spectrum.rank)
         means = np.broadcast_to(spectrum.shift, (self.n_modules, spectrum.shift.size))
-        spread = np.sqrt(spectrum.trace / (spectrum.n_samples * spectrum.shift.size))
-        self._store_modules(encoders @ basis.T, basis @ decoders, means, float(spread))
+        self._store_modules(encoders @ basis.T, basis @ decoders, means)
         self.spectrum_, self.singular_values_, self.mean_ = spectrum, d, spectrum.shift
         self.reconstruction_term_ = fit.single
         self.diversity_term_ = max(fit.single - fit.composite, 0.0)  # ambiguity decomposition

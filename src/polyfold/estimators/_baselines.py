@@ -3,7 +3,6 @@
 from typing import Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from polyfold._typing import Matrix, RandomState
@@ -187,5 +186,4 @@ class BaggingAutoencoder(LinearAutoencoder):
         rng = check_random_state(self.random_state)
         encoders, means, fewest = bagged_autoencoders(X, self.n_modules, self.n_components, rng)
         warn_of_empty_columns(self.n_components, fewest)
-        spread = 0.0 if sp.issparse(X) else float(np.std(X[:1000] - means.mean(axis=0)))
-        self._store_modules(encoders, encoders.transpose(0, 2, 1), means, spread)
+        self._store_modules(encoders, encoders.transpose(0, 2, 1), means)

@@ -71,12 +71,11 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
         X = self._validate(X, reset=False)
         M, H, D = self.encoders_.shape
         # Rounded as X is: what the difference lacks is in the shift, which is formed in double precision.
-        moved = self._is_far and not sp.issparse(X)
-        origin = (self.means_.mean(axis=0) if moved else np.zeros(D)).astype(X.dtype)
+        origin = (np.zeros(D) if sp.issparse(X) else self.means_.mean(axis=0)).astype(X.dtype)
         weights = self.encoders_.reshape(M * H, D).T
         shift = np.einsum("mhd,md->mh", self.encoders_, self.means_ - origin).ravel()
         with using_threads(self.n_jobs):
-            Z = _project(X, origin, weights.astype(X.dtype, copy=False))
+            Z = _project(X, weights.astype(X.dtype, copy=False), origin)
         Z -= shift.astype(X.dtype)
         return Z
 
@@ -102,7 +101,7 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
             )
         stacked = self.decoders_.transpose(0, 2, 1).reshape(M * H, D) / M
         with using_threads(self.n_jobs):
-            X = _project(Z, np.zeros(M * H, Z.dtype), stacked.astype(Z.dtype, copy=False))
+            X = _project(Z, stacked.astype(Z.dtype, copy=False))
         return X + self.means_.mean(axis=0).astype(Z.dtype)
 
     def reconstruct_modules(self, X: Rows) -> FloatArray:
@@ -122,10 +121,8 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
             modules = list(threaded(lambda pair: pair[0] @ pair[1], zip(Z, decoders, strict=True)))
         return np.stack(modules) + self.means_[:, None].astype(Z.dtype)
 
-    def _store_modules(self, encoders: NDArray, decoders: NDArray, means: NDArray, spread: float) -> None:
-        """Store encoders (M, H, D), decoders (M, D, H) and means (M, D) at once; `spread` is that of a column."""
-        # Moving rows costs as much as encoding them, and is worth it only if a mean would cost digits.
-        self._is_far = bool(np.abs(means).max() > 16 * spread)
+    def _store_modules(self, encoders: NDArray, decoders: NDArray, means: NDArray) -> None:
+        """Store encoders (M, H, D), decoders (M, D, H) and means (M, D) at once."""
         self.encoders_, self.decoders_, self.means_ = encoders, decoders, means
         self._module_shape = encoders.shape[:2]
 
@@ -139,11 +136,10 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
         return tags
 
 
-def _project(X: Matrix, origin: NDArray, weights: NDArray) -> NDArray:
-    """Return (X - origin) @ weights; rows are moved before they are summed: a large mean costs no digits."""
+def _project(X: Matrix, weights: NDArray, origin: NDArray | float = 0.0) -> NDArray:
+    """Return (X - origin) @ weights; a large mean costs no digits, because rows are moved before they are summed."""
     if sp.issparse(X):
         return np.asarray(X @ weights)
     Z = np.empty((X.shape[0], weights.shape[1]), dtype=X.dtype)
-    moved = origin.any()
-    in_blocks(lambda rows: np.matmul(X[rows] - origin if moved else X[rows], weights, out=Z[rows]), len(Z), BATCH)
+    in_blocks(lambda rows: np.matmul(X[rows] - origin, weights, out=Z[rows]), len(Z), BATCH)
     return Z
