@@ -12,22 +12,23 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from polyfold._linalg import distinct_rows
 from polyfold._policy import CODE_FRACTION, N_NEIGHBORS, REPLICATE_CLUSTERINGS
 from polyfold._progress import LongFit, phase, shows_progress
-from polyfold._threads import using_threads
+from polyfold._threads import n_threads, using_threads
 from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
 from polyfold.estimators._bootstrap_neighbors import new_network
 from polyfold.estimators._bootstrap_rows import take_feature_names
+from polyfold.estimators._code_neighbors import code_neighbors
 from polyfold.estimators._layouts import (
     LAYOUTS,
+    connected_eigenmaps,
     count_neighbors,
-    eigenmaps,
     interpolate,
+    lay_out,
     require_layout,
-    tsne_layout,
-    umap_layout,
 )
 from polyfold.neighbors import Neighborhoods
 from polyfold.sources import by_blocks, in_memory
+from polyfold.spectra import Spectrum
 
 
 class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -112,15 +113,15 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             n = _num_samples(X)
             with phase("network"):
                 self.network_ = self._new_network(n, rng).fit(X, **options)
+            duplicates = distinct_rows(_code_rows(self.network_.encoder_.codes))
             with phase("start"):
-                distances, indices = self.network_.kneighbors(n_neighbors=count_neighbors(self.layout, n))
-                self._spectrum, Z = self._start(distances, indices)
+                near = self._neighborhoods(count_neighbors(self.layout, n))
+                self._spectrum, Z = self._start(near, n if duplicates is None else len(duplicates[0]))
             with phase("layout"):
                 if self.layout != "spectral" and self._has_structure():
-                    Z = self._lay_out(distances, indices, Z, draw_seed(rng))
+                    Z = lay_out(self.layout, near, Z, draw_seed(rng))
         take_feature_names(self, self.network_)
         # Points that share all codes have the coordinates of the first of them.
-        duplicates = distinct_rows(_code_rows(self.network_.encoder_.codes))
         Z = Z if duplicates is None else Z[duplicates[0]][duplicates[1]]
         self.embedding_ = Z.astype(self.network_.embedding_.dtype, copy=False)
         return self
@@ -141,7 +142,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         k = min(N_NEIGHBORS, len(self.embedding_))
         with using_threads(self.n_jobs):
             points = self.network_._codes_of(X)
-            distances, indices = self.network_._nearest(points, k, "auto", own=False, return_distance=True)
+            distances, indices = code_neighbors(self.network_.encoder_, points, k, n_jobs=n_threads())
             Z = interpolate(distances, indices, self.embedding_)
             new = distances[:, 0] > 0
             if self.layout == "spectral" and new.any():
@@ -152,34 +153,26 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """Coordinates of new points by the extension of the eigenmaps, or of the network's output."""
         if self._spectrum is None:
             return self.network_.output_.transform(points[-1])
-        Z = self._spectrum.coordinates(_code_rows(points))
+        return self._padded(self._spectrum.coordinates(_code_rows(points)))
+
+    def _padded(self, Z: NDArray) -> NDArray:
+        """Add columns of zeros if the graph has fewer eigenmaps than `n_components`."""
         return np.pad(Z, ((0, 0), (0, self.n_components - Z.shape[1])))
 
-    def _start(self, distances: NDArray, indices: NDArray) -> tuple[Any, NDArray]:
-        """Eigenmaps of the graph, with more neighbours until it is connected; else principal components."""
-        n, k = len(indices), min(N_NEIGHBORS, len(indices) - 1)
-        duplicates = distinct_rows(_code_rows(self.network_.encoder_.codes))
-        # With a few distinct points the eigenmaps are decided by rounding.
-        n_distinct = n if duplicates is None else len(duplicates[0])
-        while self._has_structure() and n_distinct > self.n_components + 1 and k < min(n, 16 * N_NEIGHBORS):
-            if k > indices.shape[1]:
-                distances, indices = self.network_.kneighbors(n_neighbors=k)
-            near = Neighborhoods(distances[:, :k], indices[:, :k], _CodeNeighborSearch(self.network_))
-            spectrum = eigenmaps(near, self.n_components)
-            if spectrum is not None:
-                Z = np.zeros((n, self.n_components))
-                Z[:, : spectrum.rank] = spectrum.features.functions @ spectrum.readout
-                return spectrum, Z
-            k = 2 * k if 2 * k < n else max(k + 1, n - 1)
-        return None, self.network_.embedding_.astype(np.float64)
+    def _neighborhoods(self, k: int) -> Neighborhoods:
+        """Return the neighbours of the training points by shared codes."""
+        distances, indices = self.network_.kneighbors(n_neighbors=k)
+        return Neighborhoods(distances, indices, _CodeNeighborSearch(self.network_))
 
-    def _lay_out(self, distances: NDArray, indices: NDArray, start: NDArray, seed: int) -> NDArray:
-        # Points with equal coordinates would never separate.
-        noise = np.random.default_rng(seed).standard_normal(start.shape)
-        start = start + 1e-4 * np.abs(start).max(initial=1e-12) * noise
-        # The root of the fraction of differing codes is the Euclidean distance of the one-of-k vectors.
-        layout = umap_layout if self.layout == "umap" else tsne_layout
-        return layout(np.sqrt(distances), indices, start, seed=seed)
+    def _start(self, near: Neighborhoods, n_distinct: int) -> tuple[Spectrum | None, NDArray]:
+        """Return the eigenmaps of the graph and their coordinates; without eigenmaps, None and the network's output."""
+        # With a few distinct points the eigenmaps are decided by rounding.
+        if self._has_structure() and n_distinct > self.n_components + 1:
+            spectrum = connected_eigenmaps(near, self._neighborhoods, self.n_components)
+            if spectrum is not None:
+                features: Any = spectrum.features
+                return spectrum, self._padded(features.functions @ spectrum.readout)
+        return None, self.network_.embedding_.astype(np.float64)
 
     def _has_structure(self) -> bool:
         """Whether the codes differ between any points."""
@@ -225,7 +218,7 @@ class _CodeNeighborSearch:
         codes = self.network.encoder_.codes
         parts = np.split(X.T, np.cumsum([len(layer) for layer in codes])[:-1])
         points = [part.astype(layer.dtype) for part, layer in zip(parts, codes, strict=True)]
-        return self.network._nearest(points, k, "auto", own=False, return_distance=True)
+        return code_neighbors(self.network.encoder_, points, k, n_jobs=n_threads(self.network.n_jobs))
 
 
 def _code_rows(codes: list[NDArray]) -> NDArray:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyfold._policy import N_NEIGHBORS
 from polyfold._threads import n_threads, using_threads
 from polyfold._validation import check_choice, check_count
-from polyfold.bootstrap import level_of, nearest_by_codes
+from polyfold.bootstrap import Encoder, level_of, nearest_by_codes
 from polyfold.neighbors import neighbor_graph
 from polyfold.sources import by_blocks
 
@@ -75,8 +75,11 @@ class CodeNeighborsMixin:
         ((150, 5), True)
         """
         check_is_fitted(self)
-        points = self.encoder_.codes if X is None else self._codes_of(X)
-        return self._nearest(points, n_neighbors, layer, own=X is None, return_distance=return_distance)
+        own, layers = X is None, self._ranking_layers(layer)
+        k = self._check_neighbors(n_neighbors, self.encoder_.codes[0].shape[1] - own)
+        points = self.encoder_.codes if own else self._codes_of(X)
+        found = code_neighbors(self.encoder_, points, k, layers=layers, own=own, n_jobs=n_threads(self.n_jobs))
+        return found if return_distance else found[1]
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity", *, layer: Any = "auto"
@@ -103,22 +106,14 @@ class CodeNeighborsMixin:
         distances, indices = self.kneighbors(X, n_neighbors, layer=layer)
         return code_graph(distances, indices, self.encoder_.codes[0].shape[1], mode)
 
-    def _nearest(self, points: Any, n_neighbors: int | None, layer: Any, *, own: bool, return_distance: bool) -> Any:
-        training, sizes = self.encoder_.codes, self.encoder_.sizes
-        layers = self._ranking_layers(layer)
-        k = self._check_neighbors(n_neighbors, training[0].shape[1] - own)
-        agreements, indices = nearest_by_codes(
-            points, training, sizes, k, layers=layers, own=own, n_jobs=n_threads(self.n_jobs)
-        )
-        most = sum(len(training[layer]) for layer in layers)
-        return (1 - agreements / most, indices) if return_distance else indices
-
     def _codes_of(self, X: Any) -> list[NDArray]:
+        """Return the codes of rows in all layers, (V, n) each."""
         rows = self._validate(X, reset=False)
         with using_threads(self.n_jobs):
             return self.encoder_.encode_layers(rows, n_jobs=n_threads(self.n_jobs))
 
     def _ranking_layers(self, layer: Any) -> list[int]:
+        """Return the numbers of the layers whose codes are compared."""
         if isinstance(layer, str):
             check_choice("layer", layer, ("auto",), hint="or pass the number of a layer")
             return list(range(len(self.layer_sizes_)))
@@ -131,6 +126,27 @@ class CodeNeighborsMixin:
         if n_neighbors is None:
             return min(N_NEIGHBORS, most)
         return check_count("n_neighbors", n_neighbors, maximum=most, hint=f"there are {most} training points to find")
+
+
+def code_neighbors(
+    encoder: Encoder,
+    points: list[NDArray],
+    k: int,
+    *,
+    layers: list[int] | None = None,
+    own: bool = False,
+    n_jobs: int = 1,
+) -> tuple[NDArray, NDArray]:
+    """Return distances and indices of the `k` training points that share most codes with points, (n, k) each.
+
+    `points` holds the codes of all layers, and `layers` those that are compared, by default all of them. If the points
+    are the training points (`own`), no point is its own neighbour.
+    """
+    layers = list(range(len(encoder.sizes))) if layers is None else layers
+    agreements, indices = nearest_by_codes(
+        points, encoder.codes, encoder.sizes, k, layers=layers, own=own, n_jobs=n_jobs
+    )
+    return 1 - agreements / sum(len(encoder.codes[layer]) for layer in layers), indices
 
 
 def code_graph(distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> Any:

@@ -1,9 +1,8 @@
-"""Layouts of a neighbour graph in few dimensions: Laplacian eigenmaps, openTSNE or umap-learn, with their defaults.
-
-A graph is given as lists of neighbours, nearest first: distances and indices of shape (n, k) each.
-"""
+"""Layouts of a neighbour graph in few dimensions: Laplacian eigenmaps, openTSNE or umap-learn, with their defaults."""
 
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,21 +31,42 @@ def require_layout(layout: str) -> Any:
         ) from error
 
 
-def eigenmaps(near: Neighborhoods, n_components: int) -> Spectrum | None:
-    """Laplacian eigenmaps of neighbourhoods; None if their graph is not connected."""
-    if connected_components(near.graph(), directed=False)[0] > 1:
-        return None
-    return spectrum_from_operator(LaplacianEigenmaps(step_time="unit").operator_of(near), n_components)
-
-
 def count_neighbors(layout: str, n_samples: int) -> int:
     """Return how many neighbours of every point a layout takes: three times openTSNE's perplexity, or 15."""
     wanted = 3 * require_layout("tsne").TSNE().perplexity if layout == "tsne" else N_NEIGHBORS
     return min(wanted, n_samples - 1)
 
 
-def tsne_layout(distances: NDArray, indices: NDArray, start: NDArray, *, seed: int) -> NDArray:
-    """t-SNE of a graph with openTSNE's defaults, from given coordinates: (n, n_components)."""
+def connected_eigenmaps(
+    near: Neighborhoods, find: Callable[[int], Neighborhoods], n_components: int
+) -> Spectrum | None:
+    """Laplacian eigenmaps of 15 neighbours, or of more until the graph is connected; None if it never is.
+
+    `find` returns that many neighbours of every point, if `near` has fewer.
+    """
+    n, k = near.n_samples, min(N_NEIGHBORS, near.n_samples - 1)
+    while k < min(n, 16 * N_NEIGHBORS):
+        near = find(k) if k > near.n_neighbors else near
+        nearest = replace(near, distances=near.distances[:, :k], indices=near.indices[:, :k])
+        if connected_components(nearest.graph(), directed=False)[0] == 1:
+            return spectrum_from_operator(LaplacianEigenmaps(step_time="unit").operator_of(nearest), n_components)
+        k = 2 * k if 2 * k < n else max(k + 1, n - 1)
+    return None
+
+
+def lay_out(layout: str, near: Neighborhoods, start: NDArray, seed: int) -> NDArray:
+    """Lay out neighbours by shared codes with "tsne" or "umap", from given coordinates: (n, n_components)."""
+    # Points with equal coordinates would never separate.
+    noise = np.random.default_rng(seed).standard_normal(start.shape)
+    start = start + 1e-4 * np.abs(start).max(initial=1e-12) * noise
+    # The root of the fraction of differing codes is the Euclidean distance of the one-of-k vectors.
+    distances = np.sqrt(near.distances)
+    function = _umap_layout if layout == "umap" else _tsne_layout
+    return function(distances, near.indices, start, seed)
+
+
+def _tsne_layout(distances: NDArray, indices: NDArray, start: NDArray, seed: int) -> NDArray:
+    """t-SNE with openTSNE's defaults."""
     tsne = require_layout("tsne")
     index = tsne.nearest_neighbors.PrecomputedNeighbors(indices, distances)
     perplexity = distances.shape[1] / 3
@@ -57,8 +77,8 @@ def tsne_layout(distances: NDArray, indices: NDArray, start: NDArray, *, seed: i
     return np.array(Z, dtype=np.float64)
 
 
-def umap_layout(distances: NDArray, indices: NDArray, start: NDArray, *, seed: int) -> NDArray:
-    """Layout of a graph with umap-learn's defaults, from given coordinates: (n, n_components)."""
+def _umap_layout(distances: NDArray, indices: NDArray, start: NDArray, seed: int) -> NDArray:
+    """UMAP with umap-learn's defaults."""
     own = np.arange(len(indices))[:, None]
     # umap-learn lists every point as its own first neighbour.
     graph = np.hstack([own, indices]).astype(np.int32), np.hstack([0.0 * own, distances]).astype(np.float32)
