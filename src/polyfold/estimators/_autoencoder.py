@@ -93,7 +93,6 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
     """
 
     SOLVERS = ("closed", "backfit", "gradient")
-    _sums_blocks = True
 
     def __init__(
         self,
@@ -118,13 +117,16 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def _sums_blocks(self) -> bool:
+        return True
+
     def _fit_rows(self, X: Matrix) -> None:
         self._check_diversity()
         self._seeds = draw_seed(self.random_state)
         with phase("directions"):
             spectrum = linear_spectrum(X, self._directions(), self._rng())
         with phase("modules"):
-            self._store_spectrum(spectrum)
+            self._fit_spectrum(spectrum)
 
     @keeps_state_on_failure
     def partial_fit(self, X: Rows, y: object = None) -> Self:
@@ -151,13 +153,13 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
                 "looked for in data this large; fit a new model with partial_fit from its first chunk on."
             )
         with using_threads(self.n_jobs):
-            return self._store_spectrum(update_linear_spectrum(known, X))
+            return self._fit_spectrum(update_linear_spectrum(known, X))
 
-    def _solve_like(self, source: Self) -> Self:
+    def _fit_like(self, source: Self) -> Self:
         self._check_enough_directions(source)
-        return self._store_spectrum(source.spectrum_)
+        return self._fit_spectrum(source.spectrum_)
 
-    def _store_spectrum(self, spectrum: Spectrum) -> Self:
+    def _fit_spectrum(self, spectrum: Spectrum) -> Self:
         d = np.sqrt(spectrum.eigenvalues)
         fit = self._fit_modules(d, spectrum.trace, spectrum.n_samples, None)
         decoders, encoders = as_autoencoders(fit, d)

@@ -61,7 +61,7 @@ class PartitionKernelPCA(_Baseline):
     n_features_in_, feature_names_in_ : as in every scikit-learn estimator
     """
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
+    def _fit_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         maps = partition_maps(spectrum.rank, self.n_modules, self.n_components, self._rng())
         return self._store_maps(spectrum, maps)
 
@@ -72,7 +72,7 @@ class RandomKernelPCA(_Baseline):
     Parameters and attributes are those of :class:`PartitionKernelPCA`.
     """
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
+    def _fit_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         maps = random_maps(spectrum.rank, self.n_modules, self.n_components, self._rng())
         return self._store_maps(spectrum, maps)
 
@@ -83,7 +83,7 @@ class BootstrapKernelPCA(_Baseline):
     Parameters and attributes are those of :class:`PartitionKernelPCA`.
     """
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
+    def _fit_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         coordinates = spectrum.coordinates(X)
         maps, offsets = bootstrap_maps(coordinates, self.n_modules, self.n_components, self._rng())
         return self._store_maps(spectrum, maps, offsets)
@@ -123,7 +123,7 @@ class MonolithicKernelPCA(_Baseline):
             verbose=verbose,
         )
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
+    def _fit_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         width = self.n_modules * self.n_components
         return self._store_maps(spectrum, np.eye(width, min(width, spectrum.rank))[None])
 

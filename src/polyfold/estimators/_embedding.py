@@ -3,6 +3,7 @@
 from typing import Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from polyfold._threads import using_threads
 from polyfold._typing import FloatArray, Matrix, RandomState, Rows
@@ -86,12 +87,13 @@ class KernelEmbedding(SpectralEstimator):
         Z : ndarray of shape (n, n_components)
             Columns beyond the rank of the kernel are zero. Lazy for Dask.
         """
-        X = self._validate_fitted(X)
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
         kept = min(self._n_features_out, self.spectrum_.rank)
         with using_threads(self.n_jobs):
             return self.spectrum_.coordinates(X, np.eye(kept, self._n_features_out))
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
+    def _fit_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         warn_of_empty_columns(self.n_components, spectrum.eigenvalues.size)
         self.spectrum_, self.eigenvalues_ = spectrum, spectrum.eigenvalues
         self._n_features_out = self.n_components

@@ -23,7 +23,6 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
     """Base of the linear autoencoders; subclasses add `_fit_rows`."""
 
     n_jobs: int | None
-    _sums_blocks = False  # whether a fit needs only sums over blocks of rows
 
     @keeps_state_on_failure
     @shows_progress
@@ -42,13 +41,17 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
         self : object
         """
         self._check_modules()
-        if self._sums_blocks and is_stream(X):
+        if self._sums_blocks() and is_stream(X):
             X = check_stream(self, X, reset=True, minimum=2)
         else:
             X = self._validate(X, reset=True)
         with using_threads(self.n_jobs):
             self._fit_rows(X)
         return self
+
+    def _sums_blocks(self) -> bool:
+        """Whether a fit needs only sums over blocks of rows."""
+        return False
 
     def _fit_rows(self, X: Matrix) -> None:
         """Fit to checked rows, and end with `_store_modules`."""

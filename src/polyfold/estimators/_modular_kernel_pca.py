@@ -131,7 +131,7 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
+    def _fit_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         d = spectrum.eigenvalues
         coordinates = spectrum.coordinates(X) if self.solver in DATA_SOLVERS else None
         fit = self._fit_modules(d, spectrum.energy, float(spectrum.n_samples) ** 2, coordinates)
@@ -139,7 +139,7 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
         self._store_fit(fit)
         return self
 
-    def _solve_like(self, source: Self) -> Self:
+    def _fit_like(self, source: Self) -> Self:
         if self.solver in DATA_SOLVERS:
             raise ValueError(
                 f"remix needs a solver that works on the spectrum alone ('closed', 'mbm' or 'adam'), "
@@ -149,7 +149,7 @@ class ModularKernelPCA(RemixMixin, ModularTransformer):
             self._check_enough_directions(source)
         else:  # all directions up to `rank` are known
             self._builder = source._builder.copy()
-        return self._store_spectrum(source.spectrum_, None)
+        return self._fit_spectrum(source.spectrum_, None)
 
     def _check_incremental(self) -> bool:
         if self.solver in DATA_SOLVERS:

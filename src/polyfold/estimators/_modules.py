@@ -110,7 +110,7 @@ class RemixMixin:
         other._check_parameters()
         vars(other).update({name: value for name, value in vars(self).items() if name in CARRIED})
         with using_threads(other.n_jobs):
-            return other._solve_like(self)
+            return other._fit_like(self)
 
     def diversity_path(self, grid: Iterable[float]) -> list[Self]:
         """Return the fitted models for every λ in `grid`, all from this model's directions.
@@ -126,8 +126,8 @@ class RemixMixin:
         """
         return [self.remix(diversity=diversity) for diversity in grid]
 
-    def _solve_like(self, source: Self) -> Self:
-        """Fit the modules to the spectrum of another fitted estimator."""
+    def _fit_like(self, source: Self) -> Self:
+        """Fit to the spectrum of another fitted estimator."""
         raise NotImplementedError
 
     def _check_enough_directions(self, source: Self) -> None:
@@ -168,7 +168,7 @@ class RemixMixin:
 
 
 class ModularTransformer(ModuleMixin, SpectralEstimator):
-    """Base of the linear maps on the coordinates of a spectrum; subclasses add `_store_spectrum`."""
+    """Base of the linear maps on the coordinates of a spectrum; subclasses add `_fit_spectrum`."""
 
     offsets_: NDArray | None = None
 
@@ -186,7 +186,7 @@ class ModularTransformer(ModuleMixin, SpectralEstimator):
             Columns ``m * n_components`` to ``(m + 1) * n_components`` are module m. Lazy for Dask.
         """
         check_is_fitted(self)
-        X = self._validate_fitted(X)
+        X = self._validate(X, reset=False)
         M, H, k = self.components_.shape
         with using_threads(self.n_jobs):
             Z = self.spectrum_.coordinates(X, self.components_.reshape(M * H, k).T)

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import as_dense
 from polyfold._progress import LongFit, phase, shows_progress
@@ -30,7 +29,7 @@ def _fits_in_chunks(estimator: "SpectralEstimator") -> bool:
 
 
 class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the estimators that read a kernel's spectrum; subclasses add `_store_spectrum` and `transform`."""
+    """Base of the estimators that read a kernel's spectrum; subclasses add `_fit_spectrum` and `transform`."""
 
     kernel: KernelLike
     feature_map: FeatureMap
@@ -61,9 +60,9 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
             rows = self._rows_to_fit(X)
             self._check_parameters()
             with phase("spectrum"):
-                spectrum = self._build(rows)
+                spectrum = self._build_spectrum(rows)
             with phase("modules"):
-                self._store_spectrum(spectrum, rows)
+                self._fit_spectrum(spectrum, rows)
             return self
 
     @available_if(_fits_in_chunks)
@@ -92,21 +91,24 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if self._builder is not None:
                 builder = self._builder.copy_if_like(builder)
             self._builder = builder.add(rows)
-            return self._store_spectrum(builder.spectrum(), rows)
+            return self._fit_spectrum(builder.spectrum(), rows)
 
     def _rows_to_fit(self, X: Rows) -> Matrix | Source:
         """Return checked rows or their source; a graph needs all rows at once, or landmarks of them."""
         kernel = as_kernel(self.kernel)
         for name in _OF_GRAPHS:
             vars(self).pop(name, None)
-        if kernel.is_pointwise:
-            return self._validate(X, reset=True, minimum=2, streams=self._sums_blocks())
+        if is_stream(X) and self._sums_blocks():
+            return check_stream(self, X, reset=True, minimum=2)
         validate = partial(self._validate, reset=True, minimum=2)
+        if kernel.is_pointwise:
+            return validate(X)
         options = {"few": kernel.takes_few, "fixed": has_fixed_rows(kernel), "seed": self._seeds[0]}
         rows, self.landmarks_ = rows_to_fit(X, validate, **options)
         return rows
 
-    def _build(self, rows: Matrix | Source) -> Spectrum:
+    def _build_spectrum(self, rows: Matrix | Source) -> Spectrum:
+        """Return the spectrum of the kernel, and store what `partial_fit` continues from."""
         kernel = as_kernel(self.kernel)
         if kernel.is_pointwise:
             with phase("kernel"):
@@ -123,26 +125,19 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _new_builder(self) -> SpectrumBuilder:
         return SpectrumBuilder(as_kernel(self.kernel), self.feature_map, self.rank, self.rank, self._seeds[0])
 
-    def _store_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
-        """Store the spectrum and what is made of it; `X` holds the rows given last."""
+    def _fit_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
+        """Fit to a spectrum, and store both; `X` holds the rows given last."""
         raise NotImplementedError
 
     def _directions(self) -> int:
         """Return how many directions are read."""
         raise NotImplementedError
 
-    def _validate(self, X: Rows, *, reset: bool, minimum: int = 1, streams: bool = False) -> Matrix | Source:
-        """Return checked rows: a source where `streams` are wanted and `X` is one, else an array."""
+    def _validate(self, X: Rows, *, reset: bool, minimum: int = 1) -> Matrix:
+        """Return checked rows in memory."""
         kernel = as_kernel(self.kernel)
-        if streams and is_stream(X):
-            return check_stream(self, X, reset=reset, minimum=minimum)
-        X = in_memory(X)
-        rows = check_rows(self, X, reset=reset, minimum=minimum)
+        rows = check_rows(self, in_memory(X), reset=reset, minimum=minimum)
         return as_dense(rows) if kernel.is_pointwise and kernel.takes_precomputed else rows
-
-    def _validate_fitted(self, X: Rows) -> Matrix:
-        check_is_fitted(self, "spectrum_")
-        return self._validate(X, reset=False)
 
     def _sums_blocks(self) -> bool:
         """Whether a fit needs only sums over blocks of rows."""
