@@ -61,14 +61,13 @@ def comparison() -> str:
     def score(method: str) -> float:
         return float(np.mean([clusterings.mean(runs, name, method, NMI) for name in held]))
 
-    def seconds(name: str, method: str) -> float:
-        return clusterings.mean(runs, name, method, lambda run: run["cpu"])
-
     def error(method: str) -> float:
         return float(np.mean(few[method]["10-NN"], axis=0)[_coordinates.COUNTS.index(5)])
 
     umap, ours = "UMAP + k-means", "polyfold NonRedundantEmbedding"
-    relative = float(np.median([seconds(name, given) / seconds(name, umap) for name in held]))
+    relative = float(
+        np.median([clusterings.seconds(runs, n, given) / clusterings.seconds(runs, n, umap) for n in held])
+    )
     sets = f"clusters of {len(held)} held-out sets"
     lines: list[tuple[str, float, dict[str, float], int]] = [
         (f"{sets}, number given: NMI, %", score(given), {umap: score(umap)}, 1),
