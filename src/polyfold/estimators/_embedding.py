@@ -31,6 +31,7 @@ class KernelEmbedding(SpectralEstimator):
         Number of landmarks or random features, and of directions kept. Larger values approximate the kernel more
         closely; memory grows with its square.
     random_state : int, RandomState or None, default=None
+        Seed of all random steps, such as the choice of landmarks.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.

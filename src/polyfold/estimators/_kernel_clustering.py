@@ -119,6 +119,7 @@ class KernelClustering(TreeClusterer):
         See :mod:`polyfold.kernels`. "auto" takes diffusion maps with 15 neighbours if all rows have unit length, as
         those of embedding models and of tf-idf, and a bootstrap network (see :class:`BootstrapClustering`) otherwise.
     random_state : int, RandomState or None, default=None
+        Seed of all random steps, in the kernel and in the tree.
     n_jobs : int or None, default=None
         Threads: -1 for all cores, -2 for all but one. None is every core that the process may use, or one inside a
         worker of joblib or Dask. The result does not depend on it.

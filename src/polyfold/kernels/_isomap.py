@@ -34,10 +34,11 @@ class Isomap(GraphKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 10, or all others if there are fewer.
+        More neighbours smooth over noise, but can join parts that are separate. None means 10, or all others if
+        there are fewer.
     n_landmarks : int or "auto", default="auto"
-        Points from which geodesics are computed. "auto" means all of up to 2,000 points (the classical method) and
-        1,000 of more, so that memory is O(n·m) instead of O(n²).
+        Points from which geodesics are computed. More points are more accurate and slower. "auto" means all of up
+        to 2,000 points (the classical method) and 1,000 of more, so that memory is O(n·m) instead of O(n²).
     neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`.
     random_state : int, default=0

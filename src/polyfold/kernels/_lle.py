@@ -32,9 +32,11 @@ class LocallyLinear(GraphKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 10, or all others if there are fewer.
+        More neighbours smooth over noise, but can join parts that are separate. None means 10, or all others if
+        there are fewer.
     reg : float, default=1e-3
-        Fraction of the trace added to each local Gram matrix, as in scikit-learn.
+        Fraction of the trace added to each local Gram matrix, as in scikit-learn. Larger values make the weights of
+        the neighbours more equal.
     neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`; "precomputed" is not possible, the weights need the points.
     n_jobs : int or None, default=None

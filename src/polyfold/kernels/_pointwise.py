@@ -132,10 +132,12 @@ class Polynomial(Kernel):
     Parameters
     ----------
     degree : int, default=3
+        Products of up to this many columns count.
     gamma : float, default=None
         Scale of the product; None means one over the number of columns.
     coef0 : float, default=1.0
-        Must not be negative: the kernel would not be positive semi-definite.
+        Larger values give more weight to low degrees. A negative value is an error: the kernel would not be positive
+        semi-definite.
     """
 
     def __init__(self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0):

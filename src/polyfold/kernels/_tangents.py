@@ -82,7 +82,7 @@ class TangentAlignment(_TangentKernel):
     n_neighbors : int, default=None
         None means √n/3, at least 12 and at most 30, or all others if there are fewer. Must exceed `n_directions`.
     n_directions : int, default=2
-        Dimension of the tangent spaces.
+        Dimension of the tangent spaces: that of the manifold.
     neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`; "precomputed" is not possible, tangent spaces need the points.
     n_jobs : int or None, default=None

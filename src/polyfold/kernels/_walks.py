@@ -48,7 +48,8 @@ class LaplacianEigenmaps(GraphKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 10, or all others if there are fewer. Edges of either direction count.
+        More neighbours smooth over noise, but can join parts that are separate. None means 10, or all others if
+        there are fewer. Edges of either direction count.
     weights : {"self_tuning", "binary"}, default="self_tuning"
         "self_tuning" is exp(−d²/σ_iσ_j), where σ is the distance to the seventh neighbour [ZelnikManor2004].
         "binary" gives all edges the weight 1.
@@ -133,12 +134,13 @@ class DiffusionMaps(GraphKernel):
     Parameters
     ----------
     n_neighbors : int, default=None
-        None means 30, or all others if there are fewer.
+        More neighbours smooth over noise, but can join parts that are separate. None means 30, or all others if
+        there are fewer.
     alpha : float, default=1.0
-        0 keeps the density, 1 removes it (the Laplace–Beltrami operator).
+        How far the density of the rows is removed: 0 keeps it, 1 removes it (the Laplace–Beltrami operator).
     epsilon : float, default=None
-        Squared step length; None means half the median squared distance to the middle neighbour, so that the cut to
-        neighbours removes almost nothing.
+        Squared step length. Larger steps blur fine structure. None means half the median squared distance to the
+        middle neighbour, so that the cut to neighbours removes almost nothing.
     neighbors : str, transformer or graph, default="auto"
         As in `LaplacianEigenmaps`.
     n_jobs : int or None, default=None
