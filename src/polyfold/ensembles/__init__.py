@@ -2,8 +2,8 @@
 
 from polyfold.ensembles._classifier import ModularClassifier
 from polyfold.ensembles._compressed import Compressed
-from polyfold.ensembles._dask_search import SearchResult
 from polyfold.ensembles._diversity_selection import DiversitySelection, select_diversity
+from polyfold.ensembles._module_search import SearchResult
 from polyfold.ensembles._neighbors import ModularNeighbors
 from polyfold.ensembles._student import DropoutNetwork
 

@@ -6,7 +6,6 @@ that one machine finds, so the neighbours are the same.
 """
 
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -16,37 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._threads import using_threads
-from polyfold._validation import outside
-from polyfold.ensembles._module_search import Modules, ModuleSearch, SearchPlan, make_plan
+from polyfold.ensembles._module_search import (
+    Candidates,
+    Modules,
+    ModuleSearch,
+    SearchPlan,
+    make_plan,
+    make_probe_plan,
+)
 from polyfold.ensembles._recall_tuning import SearchBudget, probe_rows, tune
-from polyfold.exceptions import CoverageWarning
 from polyfold.sources import answering, merge_tree
 
 # Bytes of queries, and of candidates from one partition, that are searched at a time.
 QUERY_BYTES, CANDIDATE_BYTES = 4_000_000, 16_000_000
 
-# For every group of modules: squared distances, rows, and squared distances in the ranking modules, (n, count) each.
-Candidates = list[tuple[NDArray, NDArray, NDArray]]
 # From the number of queries, their row numbers if they are training rows, and merged candidates to arrays.
 Finish = Callable[[int, NDArray | None, Candidates | None], tuple[NDArray, NDArray]]
-
-
-class SearchResult(NamedTuple):
-    """Hold neighbours, and the fraction of the rows that were searched.
-
-    Attributes
-    ----------
-    distances : ndarray of shape (n, n_neighbors)
-        Infinite if too few rows were searched.
-    indices : ndarray of shape (n, n_neighbors)
-        -1 if too few rows were searched.
-    coverage : float
-        Fraction of the rows that were searched before the deadline: 1.0 in memory, and without a deadline.
-    """
-
-    distances: NDArray
-    indices: NDArray
-    coverage: float
 
 
 class Partition(NamedTuple):
@@ -54,6 +38,20 @@ class Partition(NamedTuple):
 
     start: int
     search: ModuleSearch
+
+    def shape(self) -> tuple[tuple[int, ...], np.dtype]:
+        """Return the shape of the modules of a row, and their type."""
+        return self.search.modules.shape[1:], self.search.modules.dtype
+
+    def rows(self, numbers: NDArray) -> NDArray:
+        """Return the modules (s, M, H) of some rows."""
+        return self.search.rows(numbers - self.start)
+
+    def candidates(self, plan: SearchPlan, Q: NDArray) -> Candidates:
+        """Return the candidates of queries (n, M, H) among these rows."""
+        with using_threads(1):
+            candidates = self.search.candidates(Q, plan)
+        return [(squared, rows + self.start, totals) for squared, rows, totals in candidates]
 
 
 class _Queries(NamedTuple):
@@ -85,7 +83,7 @@ class DaskSearch:
             self._bounds = np.array([start for start, _, _ in chunks] + [source.n_rows])
             shared = _value((function, self.probes, engine))
             self._partitions = client.persist([_task(_partition, shared, start, chunk) for start, _, chunk in chunks])
-            futures = client.compute([_task(_shape, each) for each in self._partitions])
+            futures = client.compute([_task(Partition.shape, each) for each in self._partitions])
             try:
                 shapes = client.gather(futures)
             except BaseException:  # an interrupt, too: nothing stays on the workers
@@ -109,12 +107,12 @@ class DaskSearch:
         """Return the modules (s, M, H) of some rows, given in ascending order."""
         splits = np.split(numbers, np.searchsorted(numbers, self._bounds[1:-1]))
         taken = zip(self._partitions, splits, strict=True)
-        return np.concatenate(self._gather([_task(_take, each, rows) for each, rows in taken if len(rows)]))
+        return np.concatenate(self._gather([_task(Partition.rows, each, rows) for each, rows in taken if len(rows)]))
 
     def probe(self, Q: NDArray, g: int, count: int, *, graph: bool) -> tuple[NDArray, NDArray]:
         """Return squared distances over all modules and indices of candidates, as `Tunable` describes."""
-        plan = SearchPlan([tuple(range(g))], count, np.arange(self.shape[1]), graph)
-        return self._answer(_Queries(_value(Q), len(Q), None), plan, _only_group, add_probes=False)[0]
+        plan = make_probe_plan(g, count, self.shape[1], graph=graph)
+        return self._answer(_Queries(_value(Q), len(Q), None), plan, _only_group)[0]
 
     def query(
         self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, exclude: NDArray | None = None
@@ -156,7 +154,7 @@ class DaskSearch:
             for each, start, end in zip(self._partitions, self._bounds, self._bounds[1:], strict=False):
                 for first in range(start, end, step):
                     rows = np.arange(first, min(end, first + step))
-                    yield _Queries(_task(_take, each, rows), len(rows), rows)
+                    yield _Queries(_task(Partition.rows, each, rows), len(rows), rows)
             return
         for block in blocks:
             for first in range(0, len(block), step):
@@ -164,10 +162,10 @@ class DaskSearch:
                 yield _Queries(_value(Q), len(Q), None)
 
     def _answer(
-        self, queries: _Queries, plan: SearchPlan, finish: Finish, seconds: float | None = None, add_probes: bool = True
+        self, queries: _Queries, plan: SearchPlan, finish: Finish, seconds: float | None = None
     ) -> tuple[tuple[NDArray, NDArray], int]:
         """Return the finished candidates of the partitions that answer in time, and their number of rows."""
-        tasks = [_task(_candidates, plan, add_probes, each, queries.task) for each in self._partitions]
+        tasks = [_task(Partition.candidates, each, plan, queries.task) for each in self._partitions]
         with answering(self.client), self.client.as_current():
             if seconds is None:
                 merged = merge_tree(tasks, partial(_task, _nearest_first, plan.count))
@@ -194,16 +192,6 @@ class DaskSearch:
             return self.client.gather(self.client.compute(tasks))
 
 
-def warn_of_missing_rows(coverage: float) -> None:
-    """Warn if a search ended before all rows were searched."""
-    if coverage < 1:
-        warnings.warn(
-            f"Only {coverage:.1%} of the rows were searched before the deadline. Increase `deadline`, or search again.",
-            CoverageWarning,
-            stacklevel=outside(),
-        )
-
-
 def _task(function: Callable[..., Any], *args: Any) -> Any:
     from dask import delayed  # type: ignore[attr-defined]
 
@@ -225,30 +213,14 @@ def _partition(shared: tuple[Any, NDArray, str], start: int, chunk: Any) -> Part
     return Partition(start, ModuleSearch(modules, engine, local))
 
 
-def _shape(partition: Partition) -> tuple[tuple[int, ...], Any]:
-    modules = partition.search.modules
-    return modules.shape[1:], modules.dtype
-
-
-def _take(partition: Partition, numbers: NDArray) -> NDArray:
-    return partition.search.rows(numbers - partition.start)
-
-
-def _candidates(plan: SearchPlan, add_probes: bool, partition: Partition, Q: NDArray) -> Candidates:
-    with using_threads(1):
-        candidates = partition.search.candidates(Q, plan, add_probes=add_probes)
-    return [(squared, rows + partition.start, totals) for squared, rows, totals in candidates]
-
-
 def _nearest_first(count: int, parts: list[Candidates]) -> Candidates:
     """Merge the candidates of partitions: the nearest `count` of every group."""
-    return [_first_columns(count, *map(np.hstack, zip(*group, strict=True))) for group in zip(*parts, strict=True)]
-
-
-def _first_columns(count: int, squared: NDArray, rows: NDArray, totals: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    order = np.lexsort((rows, squared), axis=1)[:, :count]
-    squared, rows, totals = (np.take_along_axis(each, order, axis=1) for each in (squared, rows, totals))
-    return squared, rows, totals
+    merged = []
+    for group in zip(*parts, strict=True):
+        squared, rows, totals = map(np.hstack, zip(*group, strict=True))
+        order = np.lexsort((rows, squared), axis=1)[:, :count]
+        merged.append(tuple(np.take_along_axis(each, order, axis=1) for each in (squared, rows, totals)))
+    return merged
 
 
 def _only_group(n: int, exclude: NDArray | None, parts: Candidates | None) -> tuple[NDArray, NDArray]:

@@ -1,9 +1,9 @@
 """Search in modules: some of them give candidates, by a scan or a graph, and all of them rank the candidates."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +21,40 @@ ENGINES = {"sklearn": "exact", "faiss": "flat", "hnsw": "flat"}
 Modules = int | Sequence[int] | None
 # Numbers of modules that are searched as one index.
 Group = tuple[int, ...]
+# For every group of modules: squared distances, rows, and squared distances in the ranking modules, (n, count) each.
+Candidates = list[tuple[NDArray, NDArray, NDArray]]
+
+
+class SearchResult(NamedTuple):
+    """Hold neighbours, and the fraction of the rows that were searched.
+
+    Attributes
+    ----------
+    distances : ndarray of shape (n, n_neighbors)
+        Infinite if too few rows were searched.
+    indices : ndarray of shape (n, n_neighbors)
+        -1 if too few rows were searched.
+    coverage : float
+        Fraction of the rows that were searched before the deadline: 1.0 in memory, and without a deadline.
+    """
+
+    distances: NDArray
+    indices: NDArray
+    coverage: float
 
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """Groups of modules that give `count` candidates each, and the modules that rank them."""
+    """Groups of modules that give `count` candidates each, and the modules that rank them.
+
+    Candidates come from a graph or a scan. `has_probes` says whether the graph has all rows, or all but the probes.
+    """
 
     groups: list[Group]
     count: int
     ranking: NDArray
     is_graph: bool = False
+    has_probes: bool = True
 
 
 def make_plan(modules: Modules, k: int, expand: int | None, n_modules: int, budget: SearchBudget | None) -> SearchPlan:
@@ -48,6 +72,11 @@ def make_plan(modules: Modules, k: int, expand: int | None, n_modules: int, budg
     expand = expand or (k if budget is None else budget.expand_for(k))
     is_graph = budget is not None and budget.is_graph
     return SearchPlan([tuple(range(g))], max(k, expand if is_graph else g * expand), ranking, is_graph)
+
+
+def make_probe_plan(g: int, count: int, n_modules: int, *, graph: bool) -> SearchPlan:
+    """Return a search for probes in the first `g` modules, as `Tunable` describes."""
+    return SearchPlan([tuple(range(g))], count, np.arange(n_modules), graph, has_probes=False)
 
 
 class ModuleSearch:
@@ -103,20 +132,14 @@ class ModuleSearch:
 
     def probe(self, Q: NDArray, g: int, count: int, *, graph: bool) -> tuple[NDArray, NDArray]:
         """Return squared distances over all modules and indices of candidates, as `Tunable` describes."""
-        plan = SearchPlan([tuple(range(g))], count, np.arange(self.shape[1]), graph)
-        ((_, indices, totals),) = self.candidates(Q, plan, add_probes=False)
+        ((_, indices, totals),) = self.candidates(Q, make_probe_plan(g, count, self.shape[1], graph=graph))
         return totals, indices
 
-    def candidates(
-        self, Q: NDArray, plan: SearchPlan, *, add_probes: bool = True
-    ) -> list[tuple[NDArray, NDArray, NDArray]]:
-        """Return squared distances, indices and squared distances in the ranking modules, for every group.
-
-        Each has shape (n, count), or fewer columns if there are fewer rows.
-        """
+    def candidates(self, Q: NDArray, plan: SearchPlan) -> Candidates:
+        """Return the candidates of every group, with fewer columns if there are fewer rows."""
         out = []
         for group in plan.groups:
-            indices = self._nearest(Q, group, plan.count, plan.is_graph, add_probes)
+            indices = self._nearest(Q, group, plan)
             pairs = np.repeat(np.arange(len(Q)), indices.shape[1]), indices.ravel()
             squared, totals = (
                 paired(Q, self.modules, modules, *pairs).reshape(indices.shape)
@@ -133,10 +156,11 @@ class ModuleSearch:
         `exclude` (n,) has a row for every query that is not its neighbour: the query itself.
         """
         plan = make_plan(modules, k, expand, self.shape[1], self.budget)
+        if exclude is not None:
+            plan = replace(plan, count=plan.count + 1)  # a training row finds itself
         parts = []
         for block in row_blocks(len(Q), len(plan.groups) * (self.shape[2] + plan.count)):
-            count = plan.count + (exclude is not None)
-            lists = [self._nearest(Q[block], group, count, plan.is_graph) for group in plan.groups]
+            lists = [self._nearest(Q[block], group, plan) for group in plan.groups]
             excluded = None if exclude is None else exclude[block]
             parts.append(rerank(Q[block], self.modules, plan.ranking, np.hstack(lists), k, excluded))
         squared, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -161,25 +185,26 @@ class ModuleSearch:
             indices.append(others[is_within])
         return distances, indices
 
-    def _nearest(self, Q: NDArray, group: Group, count: int, graph: bool, add_probes: bool = True) -> NDArray:
+    def _nearest(self, Q: NDArray, group: Group, plan: SearchPlan) -> NDArray:
         """Return the indices of the nearest rows in a group of modules: (n, count) or all rows."""
-        if not graph:
-            return self._scan(group).query(_columns(Q, group), min(count, len(self.modules)))[1]
-        index = self._graph(len(group), add_probes)
-        return self._order[index.query(_columns(Q, group), min(count, index.n_rows))[1]]
+        if not plan.is_graph:
+            return self._scan(group).query(_columns(Q, group), min(plan.count, len(self.modules)))[1]
+        index = self._graph(len(group), plan.has_probes)
+        return self._order[index.query(_columns(Q, group), min(plan.count, index.n_rows))[1]]
 
     def _scan(self, group: Group) -> Search:
         if group not in self._scans:
             self._scans[group] = make_search(ENGINES[self.engine], _columns(self.modules, group))
         return self._scans[group]
 
-    def _graph(self, g: int, add_probes: bool) -> Any:
+    def _graph(self, g: int, has_probes: bool) -> Any:
+        """Return the graph of the first `g` modules; the probes are added when they are first needed."""
         columns = _columns(self.modules, tuple(range(g)))
         with self._lock:  # threads of a Dask worker share it
             if g not in self._graphs:
                 self._graphs[g] = make_search("candidates", columns[self._order[: self._n_first]])
             graph = self._graphs[g]
-            if add_probes and graph.n_rows < len(self.modules):
+            if has_probes and graph.n_rows < len(self.modules):
                 graph.add(columns[self._order[self._n_first :]])
         return graph
 

@@ -1,6 +1,7 @@
 """Nearest neighbours by the mean squared distance over modules."""
 
 import importlib.util
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Self
@@ -14,9 +15,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._progress import LongFit, shows_progress
-from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure
-from polyfold.ensembles._dask_search import DaskSearch, SearchResult, warn_of_missing_rows
-from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch
+from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure, outside
+from polyfold.ensembles._dask_search import DaskSearch
+from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch, SearchResult
+from polyfold.exceptions import CoverageWarning
 from polyfold.neighbors import neighbor_graph
 from polyfold.sources import (
     Source,
@@ -183,7 +185,13 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
         indices : ndarray of shape (n, n_neighbors)
         """
         distances, indices, coverage = self.search(X, n_neighbors, modules=modules, expand=expand)
-        warn_of_missing_rows(coverage)
+        if coverage < 1:
+            warnings.warn(
+                f"Only {coverage:.1%} of the rows were searched before the deadline. Increase `deadline`, or search "
+                "again.",
+                CoverageWarning,
+                stacklevel=outside(),
+            )
         return (distances, indices) if return_distance else indices
 
     def search(
