@@ -40,6 +40,8 @@ EXACT_PAIRS = 5e7
 CANDIDATES = 20
 
 # Principal directions in which candidates are searched: 0.90 of the true neighbours of MNIST images are found with 96.
+# Rows with no more columns are searched exactly: there, candidates cost 8 NMI (segment, 19 columns) and gain little
+# time. Ten sets of 240 to 1,024 columns, two seeds: mean NMI 76.4 exactly, 76.5 by candidates in half the CPU time.
 CANDIDATE_DIRECTIONS = 96
 
 # Rows up to which the neighbour graphs of kernels are exact; beyond, exact search dominates the time of a fit.

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import polyfold as pf
-from polyfold.bootstrap import make_first_layer
+from polyfold.bootstrap import layers_for, make_first_layer
 from polyfold.bootstrap._sampling import check_layer
 from tests.bootstrap.test_searches import assign, literal, make, search_of, some_specs
 
@@ -48,6 +48,21 @@ def test_large_dense_data_are_searched_by_candidates(metric, make_rows, few, man
     # 50 million pairs of rows and centres are compared exactly.
     found = [type(make_first_layer(rows, n_centers=count, **options)).__name__ for count in (25_000, 25_001)]
     assert found == [few, many]
+
+
+def test_wide_dense_data_are_searched_by_candidates():
+    options = {"metric": "euclidean", "neighbors": "auto", "n_centers": 50, "seeds": np.random.SeedSequence(0)}
+    rows = [np.random.default_rng(0).random((100, width)) for width in (96, 97)]
+    assert [type(make_first_layer(X, **options)).__name__ for X in rows] == ["DenseSearch", "CandidateSearch"]
+
+
+@pytest.mark.parametrize("width", [20, 200])
+def test_samples_are_searched_in_the_same_way(width):
+    X = np.random.default_rng(0).random((60, width))
+    first = make_first_layer(X, metric="euclidean", neighbors="auto", n_centers=30, seeds=np.random.SeedSequence(0))
+    rows, search, sizes = layers_for(first, X[:40], [30, 15])
+    assert type(search) is type(first)
+    assert (rows.shape, search.X.shape, sizes) == ((40, width), (40, width), [15])
 
 
 @pytest.mark.parametrize("layer", [0, -1, 3, np.int64(2), "auto"])

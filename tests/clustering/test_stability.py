@@ -2,6 +2,7 @@ import numpy as np
 from sklearn.datasets import make_blobs
 
 from polyfold._policy import SAME_STABILITY
+from polyfold.bootstrap import make_first_layer
 from polyfold.clustering import layer_stability, select_feature_fraction, select_layer
 
 SEEDS = np.random.SeedSequence(0)
@@ -14,7 +15,8 @@ def codes_of(labels, n_clusterings, n_centers, noise, seed):
 
 
 def select(X):
-    return select_feature_fraction(X, metric="euclidean", n_clusters=3, seeds=SEEDS, n_jobs=1)
+    first = make_first_layer(X, metric="euclidean", neighbors="auto", n_centers=len(X) // 2, seeds=SEEDS)
+    return select_feature_fraction(first, n_clusters=3, seeds=SEEDS, n_jobs=1)
 
 
 def test_the_layer_that_separates_groups_is_stable():

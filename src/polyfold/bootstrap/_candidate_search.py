@@ -6,6 +6,7 @@ squared differences from the listed rows are formed once per row, and every clus
 Deviation from the paper: only the nearest few centres in all features are compared on the selected features.
 """
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,8 @@ from polyfold.neighbors import choose_engine, make_search, sorted_lists
 
 # Rows whose neighbours are searched at a time.
 BLOCK = 4096
+# Lists longer than the codes of a row would dominate the memory.
+LONGEST_LIST = 512
 # Clusterings and rows compared with exact search, and rows compared with exact neighbours, to estimate errors.
 CHECKED_CLUSTERINGS, CHECKED_ROWS = 20, 100
 # Distance, in typical ones, to which rows are drawn that lie farther out.
@@ -142,6 +145,11 @@ class CandidateSearch:
         """Return the rows with their lists of training rows."""
         return ListedRows(rows, self.find(rows, n_jobs=n_jobs))
 
+    def among(self, rows: np.ndarray, n_centers: int) -> "CandidateSearch":
+        """Return the same search among other training rows, with lists of its own."""
+        length = list_length(len(rows), n_centers, self.n_candidates)
+        return CandidateSearch(CandidateLists(self.find.exact.among(rows, n_centers), length), self.n_candidates)
+
     def assign(self, rows: ListedRows) -> np.ndarray:
         """Nearest listed centre of every row: (v, n) int32; the nearest of all if none is listed."""
         points, X, masks = rows.rows, self.X, self._masks
@@ -233,6 +241,10 @@ class GraphSearch:
         check_indices(rows, len(self.X), minimum=-1)
         return rows
 
+    def among(self, rows: np.ndarray, n_centers: int) -> "GraphSearch":
+        """Raise: rows of a part of the graph have lost neighbours."""
+        raise ValueError("metric='precomputed' does not allow samples of the rows.")
+
     def quality(self, codes: np.ndarray, **_: Any) -> dict[str, float]:
         """Return no estimates: the lists are given."""
         return {}
@@ -256,6 +268,11 @@ class GraphSearch:
         _first_centers(rows[missing], assigned, inherited)
         out[missing] = inherited
         return np.maximum(out, 0)
+
+
+def list_length(n_rows: int, n_centers: int, n_candidates: int) -> int:
+    """Return how many training rows are listed so that, on average, `n_candidates` of them are centres."""
+    return min(n_rows - 1, LONGEST_LIST, math.ceil(n_candidates * n_rows / n_centers))
 
 
 def check_graph(graph: Any, n_rows: int, n_columns: int) -> Any:

@@ -108,6 +108,10 @@ class DenseSearch:
         """Return the rows: nothing else is needed."""
         return rows
 
+    def among(self, rows: np.ndarray, n_centers: int) -> "DenseSearch":
+        """Return the same search among other training rows; the directions of the bound stay."""
+        return DenseSearch(rows, self.metric, self.bound)
+
     def quality(self, codes: np.ndarray, **_: Any) -> dict[str, float]:
         """Return no estimates: the search is exact."""
         return {}

@@ -19,7 +19,6 @@ Memory follows [Zhang2016, theorem 3]: a layer keeps the indices of its centres,
 training rows, V·n numbers of one or two bytes; nothing of size n × k exists.
 """
 
-import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +30,7 @@ from sklearn.base import clone
 
 from polyfold._linalg import n_distinct
 from polyfold._policy import (
+    CANDIDATE_DIRECTIONS,
     CANDIDATES,
     CODE_FRACTION,
     EXACT_PAIRS,
@@ -41,7 +41,13 @@ from polyfold._policy import (
 from polyfold._progress import track
 from polyfold._threads import threaded
 from polyfold._validation import check_count
-from polyfold.bootstrap._candidate_search import CandidateLists, CandidateSearch, GraphSearch, check_graph
+from polyfold.bootstrap._candidate_search import (
+    CandidateLists,
+    CandidateSearch,
+    GraphSearch,
+    check_graph,
+    list_length,
+)
 from polyfold.bootstrap._code_search import CodeSearch, code_dtype
 from polyfold.bootstrap._dense_search import FEW_ROWS, DenseSearch, fit_bound
 from polyfold.bootstrap._inverted_index import SparseSearch
@@ -51,8 +57,6 @@ from polyfold.neighbors import sorted_lists
 
 # Rows that a thread takes at a time in all clusterings; or pairs of a row and a clustering, if clusterings are shared.
 BLOCK, TASK_ROWS = 1024, 8192
-# Lists longer than the codes of a row would dominate the memory.
-LONGEST_LIST = 512
 # Pairs of rows whose similarity is compared between replicates.
 PAIRS = 20_000
 # Blocks of a stream are encoded side by side, and build nothing twice.
@@ -82,6 +86,10 @@ class FirstLayer(LayerSearch, Protocol):
 
     def prepare(self, rows: Any, *, n_jobs: int = ...) -> Any:
         """Return rows with what all clusterings need of them."""
+        ...
+
+    def among(self, rows: Any, n_centers: int) -> "FirstLayer":
+        """Return the same kind of search among other training rows, for clusterings of `n_centers`."""
         ...
 
     def quality(self, codes: np.ndarray, *, rows: Any, seeds: np.random.SeedSequence) -> dict[str, float]:
@@ -362,7 +370,8 @@ def make_first_layer(
         return GraphSearch(X)
     reason = "sparse data" if sp.issparse(X) else "metric='linear'" if metric == "linear" else ""
     if isinstance(neighbors, str) and neighbors == "auto":
-        neighbors = "exact" if reason or X.shape[0] * n_centers <= EXACT_PAIRS else "graph"
+        is_wide = metric == "euclidean" and X.shape[1] > CANDIDATE_DIRECTIONS
+        neighbors = "graph" if not reason and (is_wide or X.shape[0] * n_centers > EXACT_PAIRS) else "exact"
     is_exact = isinstance(neighbors, str) and neighbors == "exact"
     if reason and not is_exact:
         raise ValueError(f"neighbors must be 'exact' or 'auto' with {reason}, got {neighbors!r}.")
@@ -372,14 +381,15 @@ def make_first_layer(
     return exact if is_exact else _candidates(exact, neighbors, n_centers)
 
 
-def layers_for(
-    X: Any, sizes: Sequence[int], *, metric: str, seeds: np.random.SeedSequence
-) -> tuple[Any, FirstLayer, list[int]]:
-    """Return a sample, its exact search, and the layers that are not too wide for it: half of its distinct rows."""
-    widest = max(2, n_distinct(X) // 2)
+def layers_for(first: FirstLayer, rows: Any, sizes: Sequence[int]) -> tuple[Any, FirstLayer, list[int]]:
+    """Return a sample of the rows, prepared for the same kind of search, its search, and the layers that fit it.
+
+    Layers with more centres than half of the distinct rows are left out.
+    """
+    widest = max(2, n_distinct(rows) // 2)
     kept = [size for size in sizes if size <= widest] or [widest]
-    first = make_first_layer(X, metric=metric, neighbors="exact", n_centers=kept[0], seeds=seeds)
-    return first.prepare(X), first, kept
+    search = first.among(rows, kept[0])
+    return search.prepare(rows), search, kept
 
 
 def _candidates(exact: DenseSearch, neighbors: Any, n_centers: int) -> CandidateSearch:
@@ -396,6 +406,4 @@ def _candidates(exact: DenseSearch, neighbors: Any, n_centers: int) -> Candidate
             "neighbors must be 'auto', 'exact', 'graph', a number of candidates, a graph or a neighbours "
             f"transformer, got {neighbors!r}."
         )
-    # On average, `count` of the listed rows are centres of a clustering.
-    length = min(n - 1, LONGEST_LIST, math.ceil(count * n / n_centers))
-    return CandidateSearch(CandidateLists(exact, length, given, transformer), count)
+    return CandidateSearch(CandidateLists(exact, list_length(n, n_centers, count), given, transformer), count)

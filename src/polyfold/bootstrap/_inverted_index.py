@@ -35,6 +35,10 @@ class SparseSearch:
         """Return the rows: nothing else is needed."""
         return rows
 
+    def among(self, rows: Any, n_centers: int) -> "SparseSearch":
+        """Return the same search among other training rows."""
+        return SparseSearch(rows, self.metric)
+
     def quality(self, codes: np.ndarray, **_: Any) -> dict[str, float]:
         """Return no estimates: the search is exact."""
         return {}

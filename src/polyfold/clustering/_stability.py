@@ -41,6 +41,7 @@ from polyfold._policy import (
 from polyfold._progress import track
 from polyfold._threads import threaded
 from polyfold.bootstrap import (
+    FirstLayer,
     child_stream,
     fit_encoder,
     fit_spectral_readout,
@@ -168,17 +169,24 @@ def code_replicates(
 
 
 def row_replicates(
-    X: Any, sizes: list[int], n_clusters: int | None, *, metric: str, seeds: np.random.SeedSequence, **options: Any
+    first: FirstLayer,
+    X: Any,
+    sizes: list[int],
+    n_clusters: int | None,
+    *,
+    seeds: np.random.SeedSequence,
+    **options: Any,
 ) -> tuple[Replicate, Replicate]:
     """Build a tree from each half of the rows, by networks that end at the last layer of `sizes`.
 
     Parameters
     ----------
+    first : FirstLayer
+        Kind of search of the first layers.
     X : (n, d) ndarray or CSR matrix
     sizes : list of int
         Layers of a network of all rows; those that are too wide for half of the rows are left out.
     n_clusters : int or None
-    metric : str
     seeds : SeedSequence
     **options : dict
         Further arguments of `fit_encoder`.
@@ -188,7 +196,7 @@ def row_replicates(
 
     def replicate(number: int, half: NDArray) -> Replicate:
         streams, others = child_stream(seeds, "levels", number), np.setdiff1d(order, half)
-        layers = layers_for(X[half], sizes, metric=metric, seeds=streams)
+        layers = layers_for(first, X[half], sizes)
         encoder = fit_encoder(*layers, n_clusterings=REPLICATE_CLUSTERINGS, seeds=streams, **options)
         level, own = len(encoder.sizes) - 1, encoder.codes[-1]
         codes = np.empty((len(own), n), dtype=own.dtype)
@@ -258,7 +266,7 @@ def select_layer(scores: dict[int, float]) -> int:
 
 
 def select_feature_fraction(
-    X: Any, *, metric: str, n_clusters: int | None, seeds: np.random.SeedSequence, n_jobs: int
+    first: FirstLayer, *, n_clusters: int | None, seeds: np.random.SeedSequence, n_jobs: int
 ) -> tuple[float, dict[float, float]]:
     """Select the fraction of the features that a clustering sees, by the stability of the first layer on a sample.
 
@@ -268,19 +276,19 @@ def select_feature_fraction(
     scores : dict
         Stability of every fraction compared; empty if there was no choice.
     """
-    n, d = X.shape
+    n, d = first.X.shape
     # One feature alone cannot separate groups that differ in two.
     fractions = {n_selected(fraction, d): fraction for fraction in FEATURE_FRACTIONS if n_selected(fraction, d) > 1}
     rows = sample_rows(n, sample_size(n_clusters), child_stream(seeds, "pilot"))
     if len(fractions) < 2 or len(rows) < 2 * ROWS_PER_CLUSTER:
         return (CODE_FRACTION if n_selected(CODE_FRACTION, d) > 1 else 1.0), {}
+    X, search, (size,) = layers_for(first, first.X[rows], [])
     streams = child_stream(seeds, "pilot", 1)
-    X, first, (size,) = layers_for(X[rows], [], metric=metric, seeds=streams)
     options = {"n_clusterings": 2 * REPLICATE_CLUSTERINGS, "seeds": streams, "n_jobs": n_jobs}
     scores = {}
     for fraction in track(sorted(fractions.values()), "fractions of features"):
         # Clusterings of the first layer are independent of each other, and so are parts of them.
-        (codes,) = fit_encoder(X, first, [size], feature_fraction=fraction, **options).codes
+        (codes,) = fit_encoder(X, search, [size], feature_fraction=fraction, **options).codes
         parts = code_replicates(codes, size, n_clusters, seeds=seeds, count=MAX_REPLICATES)
         scores[fraction] = mean_stability(parts, n_clusters)
     # The smallest of equal ones: its clusterings differ most.

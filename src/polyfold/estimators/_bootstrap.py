@@ -25,6 +25,7 @@ from polyfold._validation import (
 )
 from polyfold.bootstrap import (
     Encoder,
+    FirstLayer,
     Output,
     check_settings,
     child_stream,
@@ -104,7 +105,7 @@ class MultilayerBootstrapNetwork(
         drawn features, the 20 centres that come first among the nearest neighbours in all features; a number sets
         another count of candidates. A square sparse matrix, or an object such as
         :class:`~sklearn.neighbors.KNeighborsTransformer`, supplies the neighbours. "auto" is exact up to
-        5·10⁷ pairs of a point and a centre.
+        5·10⁷ pairs of a point and a centre; with the distance it is exact up to 96 features only.
     max_samples : int or None, default=131072
         Rows that the network learns from. If there are more, it learns from a random sample (`sample_indices_`) and
         transforms the others as new points, block by block. None takes all rows, and so does a precomputed graph.
@@ -312,7 +313,7 @@ class MultilayerBootstrapNetwork(
         """Return the layers, and the replicates if the number of clusterings is selected."""
         jobs = n_threads()
         first = make_first_layer(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], seeds=seeds)
-        self.feature_fraction_, self.feature_fraction_scores_ = self._select_fraction(X, n_clusters, seeds, jobs)
+        self.feature_fraction_, self.feature_fraction_scores_ = self._select_fraction(first, n_clusters, seeds, jobs)
         rows = first.prepare(X, n_jobs=jobs)
         options = self._fractions() | {"seeds": seeds, "n_jobs": jobs}
         self.reliability_ = np.nan
@@ -323,7 +324,7 @@ class MultilayerBootstrapNetwork(
             if not is_small:
                 pilot = child_stream(seeds, "pilot", 2)
                 sample = X[sample_rows(X.shape[0], SEARCH_ROWS, pilot)]
-                layers, checkpoint = layers_for(sample, sizes, metric=self.metric_, seeds=pilot), _not_stored
+                layers, checkpoint = layers_for(first, sample, sizes), _not_stored
             replicates, self.reliability_ = fit_replicates(*layers, checkpoint=checkpoint, **options)
             if is_small:
                 return replicates, replicates
@@ -338,13 +339,13 @@ class MultilayerBootstrapNetwork(
         return dict.fromkeys(names, self.feature_fraction_)
 
     def _select_fraction(
-        self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence, jobs: int
+        self, first: FirstLayer, n_clusters: int | None, seeds: np.random.SeedSequence, jobs: int
     ) -> tuple[float, dict[float, float]]:
         if not is_auto(self.feature_fraction):
             return float(self.feature_fraction), {}
         if self.metric_ == "precomputed":
             return 1.0, {}
-        return select_feature_fraction(X, metric=self.metric_, n_clusters=n_clusters, seeds=seeds, n_jobs=jobs)
+        return select_feature_fraction(first, n_clusters=n_clusters, seeds=seeds, n_jobs=jobs)
 
     def _finish(self, seed: int, dtype: Any) -> Self:
         encoder, jobs = self.encoder_, n_threads(self.n_jobs)

@@ -174,8 +174,8 @@ class BootstrapClustering(TreeClusterer):
             left, right = code_replicates(codes, sizes[-1], wanted, seeds=seeds)
             return left, right, self.leaves_
         numbers = sample_rows(n, SEARCH_ROWS, child_stream(seeds, "rows"))
-        options = network._fractions() | {"metric": network.metric_, "seeds": seeds, "n_jobs": n_threads()}
-        return *row_replicates(encoder.first.X[numbers], sizes, wanted, **options), self.leaves_[numbers]
+        options = network._fractions() | {"seeds": seeds, "n_jobs": n_threads()}
+        return *row_replicates(encoder.first, encoder.first.X[numbers], sizes, wanted, **options), self.leaves_[numbers]
 
     def _finish(self, subsample: Subsample | None) -> None:
         encoder = self.network_.encoder_
