@@ -41,12 +41,13 @@ from polyfold.cli._inputs import (
     FileData,
     Selection,
     block_rows,
+    column_names,
     find_target,
     open_data,
     open_features,
     target_for,
 )
-from polyfold.cli._readers import TableData, column_names
+from polyfold.cli._readers import TableData
 from polyfold.sources import answering, as_source, budget
 
 # Seconds in which a scheduler must answer and have a worker.

@@ -14,7 +14,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from polyfold._validation import import_extra
 from polyfold.cli import nearest
-from polyfold.cli._readers import Csv, Parquet, TableData, column_names, parquet_files
+from polyfold.cli._readers import Csv, Parquet, TableData, parquet_files
 from polyfold.sources import Source, as_source, stack_rows
 
 SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
@@ -156,6 +156,21 @@ def open_features(path: str, selection: Selection) -> FileData:
     if not chosen:
         raise ValueError(f"no column of {path} is left; select some with --columns, or drop fewer.")
     return data.select(chosen)
+
+
+def column_names(option: str, wanted: Sequence[str], names: Sequence[str], path: Any) -> list[str]:
+    """Return the columns that an option names, each once: whole names, or ranges of numbers such as 0-9."""
+    known, chosen = set(names), {}
+    for part in wanted:
+        first, dash, last = part.partition("-")
+        is_range = part not in known and dash and first.isdecimal() and last.isdecimal()
+        if is_range and int(first) > int(last):
+            raise ValueError(f"{option} must have ranges from the lower to the higher number, got {part!r}.")
+        for name in map(str, range(int(first), int(last) + 1)) if is_range else [part]:
+            if name not in known:
+                raise ValueError(f"{option} must name columns of {path}, got {name!r}; {nearest(name, names)}.")
+            chosen[name] = True
+    return list(chosen)
 
 
 def _open_images(path: Path, selection: Selection) -> ArrayData:

@@ -4,9 +4,9 @@ import csv
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from polyfold._validation import import_extra
-from polyfold.cli import nearest, shortened
+from polyfold.cli import shortened
 from polyfold.cli._column_kinds import (
     CATEGORY,
     NUMBER,
@@ -43,42 +43,33 @@ class Csv:
 
     def __init__(self, path: Path, encoding: str | None = None, header: bool | None = None):
         self.path, self._encoding = path, encoding or "utf-8-sig"
-        records = self._decoded(self._sample)
-        if header is None:
-            header = has_header(records)
-            if not header:
-                warnings.warn(
-                    f"{path}: the first line is read as data, because it holds numbers like the lines below it; pass "
-                    "--header if it names the columns.",
-                    stacklevel=2,
-                )
-        names = None if header else [str(number) for number in range(len(records[0]))]
+        with self._explained_encoding():
+            self._separator = max(SEPARATORS, key=self._score_separator)
+            records = self._sample()
+            n_records, last_is_empty = self._count(len(records[0]))
+        header = self._has_names(records) if header is None else header
         self._options: dict[str, Any] = {
-            "sep": self.separator,
+            "sep": self._separator,
             "encoding": self._encoding,
             "header": 0 if header else None,
-            "names": names,
+            "names": None if header else [str(number) for number in range(len(records[0]))],
             "index_col": False,
             "skipinitialspace": True,
             # Otherwise a column may be numbers in one part of a block and text in another.
             "low_memory": False,
         }
-        count, last_is_empty = self._decoded(lambda: self._count(len(records[0])))
-        self.n_rows = count - header
+        self.n_rows = n_records - header
         if self.n_rows < 1:
             raise ValueError(f"{path} has no rows below the line of column names.")
-        all_names = [str(name) for name in pd.read_csv(path, nrows=0, **self._options).columns]
-        if header and (repeated := [name for name, n in Counter(map(str.strip, records[0])).items() if name and n > 1]):
-            warnings.warn(
-                f"{path}: the names {', '.join(repeated)} occur more than once; columns are called "
-                f"{', '.join(all_names)}.",
-                stacklevel=2,
-            )
-        self.index, self.names = self._without_index(all_names, last_is_empty)
+        names = [str(name) for name in pd.read_csv(path, nrows=0, **self._options).columns]
+        if header:
+            self._note_repeated(records[0], names)
+        self.index, self.names = self._without_index(names, last_is_empty)
 
-    def _decoded(self, read: Callable[[], Any]) -> Any:
+    @contextmanager
+    def _explained_encoding(self) -> Iterator[None]:
         try:
-            return read()
+            yield
         except (UnicodeError, LookupError) as error:
             raise ValueError(
                 f"{self.path} is not text in the encoding {self._encoding.removesuffix('-sig')} ({error}); pass "
@@ -93,7 +84,7 @@ class Csv:
             yield from ((reader.line_num, fields) for fields in reader if fields)
 
     def _sample(self) -> list[list[str]]:
-        records = [fields for _, fields in islice(self._records(self.separator), SAMPLE)]
+        records = [fields for _, fields in islice(self._records(self._separator), SAMPLE)]
         if not records:
             raise ValueError(f"{self.path} is empty.")
         if len(records[-1]) == 1 and all(re.fullmatch(SPACED, fields[0]) for fields in records[1:]) and records[1:]:
@@ -105,30 +96,25 @@ class Csv:
             raise UnicodeError("it holds NUL characters")
         return records
 
-    @cached_property
-    def separator(self) -> str:
-        """The separator that splits all lines, or else the first, into most fields; those in quotes do not count."""
-
-        def score(separator: str) -> tuple[int, bool, int]:
-            counts: list[int] = []
-            try:
-                for _, fields in islice(self._records(separator, strict=True), SAMPLE):
-                    counts.append(len(fields))
-            except csv.Error:  # text after a closing quote: another separator, or a damaged line further down
-                counts.append(0)
-            first, is_constant = counts[0] if counts else 0, len(set(counts)) == 1
-            if is_constant and first > 1:
-                return 2, separator != ",", first  # commas may be decimal commas
-            is_used = first > 1 and max(counts[1:], default=0) > 1
-            return 1, is_used, first if is_used else is_constant
-
-        return max(SEPARATORS, key=score)
+    def _score_separator(self, separator: str) -> tuple[int, bool, int]:
+        """Prefer what splits all lines, or else the first, into most fields; separators in quotes do not count."""
+        counts: list[int] = []
+        try:
+            for _, fields in islice(self._records(separator, strict=True), SAMPLE):
+                counts.append(len(fields))
+        except csv.Error:  # text after a closing quote: another separator, or a damaged line further down
+            counts.append(0)
+        first, is_constant = counts[0] if counts else 0, len(set(counts)) == 1
+        if is_constant and first > 1:
+            return 2, separator != ",", first  # commas may be decimal commas
+        is_used = first > 1 and max(counts[1:], default=0) > 1
+        return 1, is_used, first if is_used else is_constant
 
     def _count(self, expected: int) -> tuple[int, bool]:
         """Return the number of records, and whether the last field is empty in all of them but the first."""
         count, line, last_is_empty = 0, 0, True
         try:
-            for line, fields in self._records(self.separator, strict=True):
+            for line, fields in self._records(self._separator, strict=True):
                 if len(fields) != expected:
                     raise ValueError(
                         f"{self.path}, line {line}: got {len(fields)} fields, expected {expected} as in the first "
@@ -140,6 +126,25 @@ class Csv:
         except csv.Error as error:
             raise ValueError(f"{self.path}, line {line + 1}: quotes are not closed properly ({error}).") from error
         return count, last_is_empty
+
+    def _has_names(self, records: list[list[str]]) -> bool:
+        """Whether the first line names the columns; a note is printed if it does not."""
+        if has_header(records):
+            return True
+        warnings.warn(
+            f"{self.path}: the first line is read as data, because it holds numbers like the lines below it; pass "
+            "--header if it names the columns.",
+            stacklevel=2,
+        )
+        return False
+
+    def _note_repeated(self, header: list[str], names: list[str]) -> None:
+        if repeated := [name for name, n in Counter(map(str.strip, header)).items() if name and n > 1]:
+            warnings.warn(
+                f"{self.path}: the names {', '.join(repeated)} occur more than once; columns are called "
+                f"{', '.join(names)}.",
+                stacklevel=2,
+            )
 
     def _without_index(self, names: list[str], last_is_empty: bool) -> tuple[str | None, tuple[str, ...]]:
         """Return the column that DataFrame.to_csv() writes for the index, and all other columns."""
@@ -172,7 +177,7 @@ class Csv:
 
     def number_formats(self, columns: Sequence[str]) -> tuple[dict[str, NumberFormat | None], dict[str, str]]:
         """Return how each column writes its numbers, None for text; and a value of text that looks like numbers."""
-        text, has_point = set[str](), self.separator == ","
+        text, has_point = set[str](), self._separator == ","
         for chunk in self.read(columns, SURVEY) if columns else ():
             text |= {name for name in columns if not is_number(chunk[name])}
             has_point |= any(_has_fractions(chunk[name]) for name in columns if name not in text)
@@ -307,21 +312,6 @@ def _symbols(values: list[str]) -> set[str]:
 
 def _steps(values: list[str]) -> np.ndarray:
     return np.diff(pd.to_numeric(pd.Series(values, dtype=object), errors="coerce"))
-
-
-def column_names(option: str, wanted: Sequence[str], names: Sequence[str], path: Any) -> list[str]:
-    """Return the columns that an option names, each once: whole names, or ranges of numbers such as 0-9."""
-    known, chosen = set(names), {}
-    for part in wanted:
-        first, dash, last = part.partition("-")
-        is_range = part not in known and dash and first.isdecimal() and last.isdecimal()
-        if is_range and int(first) > int(last):
-            raise ValueError(f"{option} must have ranges from the lower to the higher number, got {part!r}.")
-        for name in map(str, range(int(first), int(last) + 1)) if is_range else [part]:
-            if name not in known:
-                raise ValueError(f"{option} must name columns of {path}, got {name!r}; {nearest(name, names)}.")
-            chosen[name] = True
-    return list(chosen)
 
 
 @dataclass(frozen=True)
