@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polyfold.report import RepresentationDisplay, explore
-from polyfold.report._columns import apart, encode, named_columns
+from polyfold.report._columns import encode, named_columns, unique_names
 from tests.report.test_explore import Page
 
 LONG = 79 * "a"
@@ -73,8 +73,8 @@ def test_classes_are_in_order_and_what_is_missing_comes_last():
 
 
 def test_names_that_come_again_are_numbered():
-    assert apart(["a", "b", "a", "a (2)", "a"]) == ["a", "b", "a (2)", "a (2) (2)", "a (3)"]
-    assert len(set(apart(["a"] * 5000))) == 5000
+    assert unique_names(["a", "b", "a", "a (2)", "a"]) == ["a", "b", "a (2)", "a (2) (2)", "a (3)"]
+    assert len(set(unique_names(["a"] * 5000))) == 5000
 
 
 def test_columns_with_one_name_as_text_are_all_there(tmp_path):

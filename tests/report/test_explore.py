@@ -22,7 +22,7 @@ import polyfold as pf
 from polyfold.metrics import module_correlation
 from polyfold.report import chapter, explore, write_page
 from polyfold.report._images import _shrunk
-from polyfold.report._steps import quantised
+from polyfold.report._steps import pack_points
 from polyfold.report._views import map_plane
 
 DIGITS = load_digits()
@@ -256,7 +256,7 @@ def test_missing_values_in_columns_are_shown_as_such(tmp_path):
 @pytest.mark.parametrize("scale", [2.0**-400, 1.0, 2.0**400])
 def test_places_do_not_depend_on_the_unit(scale, rng):
     plane = rng.standard_normal((200, 2))
-    np.testing.assert_array_equal(quantised(plane)[0], quantised(scale * plane)[0])
+    np.testing.assert_array_equal(pack_points(plane)[0], pack_points(scale * plane)[0])
 
 
 @pytest.mark.parametrize("shape", [(30, 21), (21, 30, 3)])
@@ -271,11 +271,11 @@ def test_thumbnails_are_means_of_areas(shape, rng):
 
 
 def test_constant_coordinates_and_far_points_are_drawn(rng):
-    packed, beyond = quantised(np.zeros((5, 2)))
+    packed, beyond = pack_points(np.zeros((5, 2)))
     assert beyond == 0
     assert len(np.unique(packed, axis=0)) == 1
     plane = np.vstack([rng.standard_normal((500, 2)), [[1e9, 0]]])
-    packed, beyond = quantised(plane)
+    packed, beyond = pack_points(plane)
     assert beyond == 1
     assert len(np.unique(packed[:500], axis=0)) > 400
 

@@ -9,15 +9,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from polyfold._typing import Matrix, Table
-from polyfold.report._display import COLORS, Display, Theme, drawing
+from polyfold.report._display import COLORS, SingleDisplay, Theme
 from polyfold.report._scores import Scorer, true_rows
-from polyfold.report._views import Views, _as_rows, _of_modules, unwrap, views_of
+from polyfold.report._views import Views, as_rows, module_views, unwrap, views_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class RedundancyDisplay(Display):
+class RedundancyDisplay(SingleDisplay):
     """Plot how much coordinates or modules repeat each other.
 
     Parameters
@@ -58,7 +58,7 @@ class RedundancyDisplay(Display):
     def from_representation(cls, Z: ArrayLike, *, ax: "Axes | None" = None, theme: Theme | None = None) -> Self:
         """Plot the bars of coordinates (n, c), or of modules (n_modules, n, n_components)."""
         Z = np.asarray(Z)
-        shown = _of_modules(Z, 1) if Z.ndim == 3 else Views("coordinates", [], _as_rows(Z, len(Z)), Z.shape[-1])
+        shown = module_views(Z, 1) if Z.ndim == 3 else Views("coordinates", [], as_rows(Z, len(Z)), Z.shape[-1])
         return cls._of(shown, None).plot(ax, theme=theme)
 
     @classmethod
@@ -67,14 +67,13 @@ class RedundancyDisplay(Display):
         label, bars = scorer.bars(views)
         return cls(list(bars.values()), names=list(bars), label=label)
 
-    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
-        """Draw on `ax`, or on a new figure, in the colours of `theme`."""
+    def _size(self) -> tuple[float, float]:
+        return 4.6, 0.8 + 0.24 * len(self.names)
+
+    def _draw(self, ax: "Axes") -> None:
         values = np.asarray(self.values)
-        with drawing(theme) as plt:
-            ax = self._axes(plt, ax, (4.6, 0.8 + 0.24 * values.size))
-            bars = ax.barh(np.arange(values.size), values, color=COLORS[0], height=0.7)
-            ax.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
-            ax.set_yticks(np.arange(values.size), self.names)
-            ax.set(xlim=(0, 1.12), xlabel=self.label)
-            ax.invert_yaxis()
-        return self
+        bars = ax.barh(np.arange(values.size), values, color=COLORS[0], height=0.7)
+        ax.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
+        ax.set_yticks(np.arange(values.size), self.names)
+        ax.set(xlim=(0, 1.12), xlabel=self.label)
+        ax.invert_yaxis()

@@ -61,7 +61,7 @@ def encode(name: str, values: ArrayLike, *, few: int = MOST_CLASSES) -> dict[str
     }
 
 
-def apart(names: Sequence[str]) -> list[str]:
+def unique_names(names: Sequence[str]) -> list[str]:
     """Add numbers to names that have been there before."""
     taken, times, out = set[str](), Counter[str](), []
     for name in names:
@@ -133,7 +133,7 @@ def _names(labels: Sequence[Hashable]) -> list[str]:
         f"“{text}”" if isinstance(label, str) and text in others else text
         for text, label in zip(texts, labels, strict=True)
     ]
-    return apart(quoted)
+    return unique_names(quoted)
 
 
 def _text(label: Any) -> str:

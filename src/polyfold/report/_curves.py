@@ -1,6 +1,7 @@
 """Curves over λ, the spectrum and the number of coordinates: allocation, loss with its bound, scores, scree."""
 
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,9 +12,9 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._typing import RandomState, Table
 from polyfold.report._columns import encode
-from polyfold.report._display import COLORS, Display, Theme, drawing
+from polyfold.report._display import COLORS, GridDisplay, SingleDisplay, Theme
 from polyfold.report._scores import Scorer, true_rows
-from polyfold.report._steps import path_of
+from polyfold.report._steps import diversity_path_of
 from polyfold.report._views import unwrap, views_of
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ def _path(estimator: BaseEstimator, diversities: Sequence[float] | None) -> list
         raise TypeError(
             f"estimator must have diversity_path, as ModularKernelPCA and ModularAutoencoder have, got {model!r}."
         )
-    return path_of(model, diversities)
+    return diversity_path_of(model, diversities)
 
 
-class AllocationDisplay(Display):
+class AllocationDisplay(SingleDisplay):
     """Plot how many modules contain each direction of the spectrum.
 
     Parameters
@@ -74,21 +75,17 @@ class AllocationDisplay(Display):
         allocations = {float(m.diversity): m.allocation_ for m in path}
         return cls(allocations, n_modules=path[0].n_modules).plot(ax, theme=theme)
 
-    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
-        """Draw on `ax`, or on a new figure, in the colours of `theme`."""
-        with drawing(theme) as plt:
-            ax = self._axes(plt, ax)
-            for i, (lam, share) in enumerate(self.allocations.items()):
-                share = np.asarray(share)
-                style = "-" if i < len(COLORS) else _DASHES[0]
-                steps = np.arange(1, share.size + 1)
-                ax.step(steps, share, style, where="mid", color=COLORS[i % len(COLORS)], label=f"λ = {lam:g}")
-            ax.set(xlabel="direction of the spectrum", ylabel="modules that hold it", ylim=(0, 1.05 * self.n_modules))
-            ax.legend(frameon=False)
-        return self
+    def _draw(self, ax: "Axes") -> None:
+        for i, (lam, share) in enumerate(self.allocations.items()):
+            share = np.asarray(share)
+            style = "-" if i < len(COLORS) else _DASHES[0]
+            steps = np.arange(1, share.size + 1)
+            ax.step(steps, share, style, where="mid", color=COLORS[i % len(COLORS)], label=f"λ = {lam:g}")
+        ax.set(xlabel="direction of the spectrum", ylabel="modules that hold it", ylim=(0, 1.05 * self.n_modules))
+        ax.legend(frameon=False)
 
 
-class LossDisplay(Display):
+class LossDisplay(SingleDisplay):
     """Plot the modular loss and its lower bound over λ or over epochs.
 
     Parameters
@@ -135,21 +132,17 @@ class LossDisplay(Display):
         values = [[getattr(m, name) for m in path] for name in ("diversity", "loss_", "loss_bound_")]
         return cls(*values).plot(ax, theme=theme)
 
-    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
-        """Draw on `ax`, or on a new figure, in the colours of `theme`."""
-        with drawing(theme) as plt:
-            ax = self._axes(plt, ax)
-            x = _places(ax, self.x) if self.name.endswith("λ") else np.asarray(self.x)
-            ax.plot(x, self.loss, "-o" if len(x) < 20 else "-", color=COLORS[0], ms=4, label="loss")
-            ax.plot(x, self.bound, "--", color=COLORS[1], label="lower bound")
-            ax.set(xlabel=self.name, ylabel="modular loss")
-            if not self.name.endswith("λ"):  # there are no halves of epochs
-                ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
-            ax.legend(frameon=False)
-        return self
+    def _draw(self, ax: "Axes") -> None:
+        x = _places(ax, self.x) if self.name.endswith("λ") else np.asarray(self.x)
+        ax.plot(x, self.loss, "-o" if len(x) < 20 else "-", color=COLORS[0], ms=4, label="loss")
+        ax.plot(x, self.bound, "--", color=COLORS[1], label="lower bound")
+        ax.set(xlabel=self.name, ylabel="modular loss")
+        if not self.name.endswith("λ"):  # there are no halves of epochs
+            ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
+        ax.legend(frameon=False)
 
 
-class DiversityDisplay(Display):
+class DiversityDisplay(GridDisplay):
     """Plot scores over λ, next to those of methods without λ.
 
     Parameters
@@ -231,30 +224,28 @@ class DiversityDisplay(Display):
         by_score = {name: [row[name] for row in curve] for name in curve[0]}
         return cls([m.diversity for m in path], by_score, baselines=levels).plot(theme=theme)
 
-    def plot(self, *, theme: Theme | None = None) -> Self:
-        """Draw one panel per score in the colours of `theme`."""
-        with drawing(theme) as plt:
-            axes = self._grid(plt, 1, len(self.scores), (3.4 * len(self.scores), 3.0))[0]
-            for ax, (score, values) in zip(axes, self.scores.items(), strict=True):
-                places = _places(ax, self.diversities)
-                curves = values if isinstance(values, Mapping) else {self.name: values}
-                for i, (name, curve) in enumerate(curves.items()):
-                    ax.plot(places, curve, "-o", color=COLORS[i], ms=4, label=name)
-                for i, (name, row) in enumerate(self.baselines.items()):
-                    if score in row:
-                        color = COLORS[(i + 1) % len(COLORS)]
-                        ax.axhline(row[score], color=color, ls=_DASHES[i % len(_DASHES)], lw=1.4, label=name)
-                ax.set(xlabel="diversity λ", ylabel=score)
-                if isinstance(values, Mapping):
-                    ax.legend(frameon=False)
-            if self.baselines:
-                handles, names = axes[0].get_legend_handles_labels()
-                self.figure_.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
-            self.axes_ = axes
-        return self
+    def _draw(self, plt: ModuleType) -> None:
+        """Draw one panel per score."""
+        axes = self._grid(plt, 1, len(self.scores), (3.4 * len(self.scores), 3.0))[0]
+        for ax, (score, values) in zip(axes, self.scores.items(), strict=True):
+            places = _places(ax, self.diversities)
+            curves = values if isinstance(values, Mapping) else {self.name: values}
+            for i, (name, curve) in enumerate(curves.items()):
+                ax.plot(places, curve, "-o", color=COLORS[i], ms=4, label=name)
+            for i, (name, row) in enumerate(self.baselines.items()):
+                if score in row:
+                    color = COLORS[(i + 1) % len(COLORS)]
+                    ax.axhline(row[score], color=color, ls=_DASHES[i % len(_DASHES)], lw=1.4, label=name)
+            ax.set(xlabel="diversity λ", ylabel=score)
+            if isinstance(values, Mapping):
+                ax.legend(frameon=False)
+        if self.baselines:
+            handles, names = axes[0].get_legend_handles_labels()
+            self.figure_.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
+        self.axes_ = axes
 
 
-class ScreeDisplay(Display):
+class ScreeDisplay(SingleDisplay):
     """Plot the unexplained fraction of the data against the number of coordinates.
 
     Parameters
@@ -292,21 +283,17 @@ class ScreeDisplay(Display):
         chosen, permuted = int(estimator.n_components_), estimator.permuted_scores_
         return cls(scores, permuted=permuted, chosen=chosen).plot(ax, theme=theme)
 
-    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
-        """Draw on `ax`, or on a new figure, in the colours of `theme`."""
+    def _draw(self, ax: "Axes") -> None:
         scores = np.asarray(self.scores, dtype=float)
         numbers = np.arange(1, len(scores) + 1)
-        with drawing(theme) as plt:
-            ax = self._axes(plt, ax)
-            ax.plot(numbers, scores, "-o", color=COLORS[0], ms=4, label="coordinates")
-            if self.permuted is not None:
-                ax.plot(numbers, np.asarray(self.permuted), "--s", color=COLORS[2], ms=3, label="last one permuted")
-            for i in np.flatnonzero(numbers == self.chosen):
-                ax.plot(numbers[i], scores[i], "D", color=COLORS[1], ms=9, label=f"n_components: {self.chosen}")
-            ax.set(xlabel="number of coordinates", ylabel="unexplained fraction of the data", yscale="log")
-            ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
-            ax.legend(frameon=False)
-        return self
+        ax.plot(numbers, scores, "-o", color=COLORS[0], ms=4, label="coordinates")
+        if self.permuted is not None:
+            ax.plot(numbers, np.asarray(self.permuted), "--s", color=COLORS[2], ms=3, label="last one permuted")
+        for i in np.flatnonzero(numbers == self.chosen):
+            ax.plot(numbers[i], scores[i], "D", color=COLORS[1], ms=9, label=f"n_components: {self.chosen}")
+        ax.set(xlabel="number of coordinates", ylabel="unexplained fraction of the data", yscale="log")
+        ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
+        ax.legend(frameon=False)
 
 
 def _places(ax: "Axes", diversities: ArrayLike) -> NDArray:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,21 +61,47 @@ def drawing(theme: Theme | None) -> Iterator[ModuleType]:
 
 
 class Display:
-    """Base of the displays: `plot` draws what was given, on `ax` or on a new figure, and returns the display."""
+    """Base of the displays: `plot` draws what was given to the constructor and returns the display."""
 
     figure_: "Figure"
     ax_: "Axes"
 
-    def _axes(self, plt: ModuleType, ax: "Axes | None", size: tuple[float, float] = (4.6, 3.4)) -> "Axes":
-        self.ax_ = plt.figure(figsize=size, layout="constrained").subplots() if ax is None else ax
-        self.figure_ = self.ax_.figure
-        return self.ax_
 
-    def _grid(self, plt: ModuleType, rows: int, columns: int, size: tuple[float, float], **options: Any) -> NDArray:
+class GridDisplay(Display):
+    """Base of the displays that draw several `Axes` on a new figure: subclasses have `_draw`, which calls `_grid`."""
+
+    def plot(self, *, theme: Theme | None = None) -> Self:
+        """Draw on a new figure, in the colours of `theme`."""
+        with drawing(theme) as plt:
+            self._draw(plt)
+        return self
+
+    def _grid(self, plt: ModuleType, rows: int, columns: int, size: tuple[float, float]) -> NDArray:
         self.figure_ = plt.figure(figsize=size, layout="constrained")
-        self.axes_ = self.figure_.subplots(rows, columns, squeeze=False, **options)
+        self.axes_ = self.figure_.subplots(rows, columns, squeeze=False)
         self.ax_ = self.axes_[0, 0]
         return self.axes_
+
+    def _draw(self, plt: ModuleType) -> None:
+        raise NotImplementedError
+
+
+class SingleDisplay(Display):
+    """Base of the displays that draw on one `Axes`: subclasses have `_draw`, and `_size` in inches."""
+
+    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
+        """Draw on `ax`, or on a new figure, in the colours of `theme`."""
+        with drawing(theme) as plt:
+            self.ax_ = plt.figure(figsize=self._size(), layout="constrained").subplots() if ax is None else ax
+            self.figure_ = self.ax_.figure
+            self._draw(self.ax_)
+        return self
+
+    def _size(self) -> tuple[float, float]:
+        return 4.6, 3.4
+
+    def _draw(self, ax: "Axes") -> None:
+        raise NotImplementedError
 
 
 def colors_on(ax: "Axes") -> list[str]:

@@ -1,12 +1,13 @@
 """What is shown of an explanation: plots, and the names of clusters, axes and modules on the page of the explorer."""
 
 import textwrap
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold.report._display import COLORS, Display, Theme, drawing
+from polyfold.report._display import COLORS, GridDisplay
 from polyfold.report._images import as_images, sheet
 from polyfold.report._views import View
 
@@ -40,7 +41,7 @@ class Explained(Protocol):
         ...
 
 
-class ExplanationDisplay(Display):
+class ExplanationDisplay(GridDisplay):
     """Plot an explanation, one panel for each axis or cluster.
 
     Parameters
@@ -60,12 +61,10 @@ class ExplanationDisplay(Display):
     def __init__(self, explanation: Explained, *, kind: str = "axes"):
         self.explanation, self.kind = explanation, kind
 
-    def plot(self, *, theme: Theme | None = None) -> Self:
-        """Draw all panels, at most 24, in the colours of `theme`."""
+    def _draw(self, plt: ModuleType) -> None:
+        """Draw all panels, at most 24."""
         draw = {"axes": self._plot_axes, "clusters": self._plot_clusters, "walk": self._plot_walk}[self.kind]
-        with drawing(theme) as plt:
-            draw(plt)
-        return self
+        draw(plt)
 
     def _panels(self, plt: Any, count: int, size: tuple[float, float]) -> list["Axes"]:
         count = min(count, PANELS)
@@ -134,7 +133,7 @@ class ExplanationDisplay(Display):
                 ax.set(xticks=[], yticks=[])
             text = _wrapped(f"axis {k}: {shown.name_of(f'axis {k}')}", 90)
             titles.append(line[0].text(0, 1.05, text, transform=line[0].transAxes, va="bottom", in_layout=False))
-        # Titles are wider than images: they must not push these apart, but a tight bounding box must hold them.
+        # Titles are wider than images: they must not push these unique_names, but a tight bounding box must hold them.
         self.figure_.draw_without_rendering()
         self.figure_.set_layout_engine("none")
         for title in titles:

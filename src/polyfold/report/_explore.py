@@ -26,8 +26,16 @@ from polyfold.report._columns import Columns
 from polyfold.report._explanations import Explained, describe_axes, name_clusters, name_view
 from polyfold.report._points import Points
 from polyfold.report._scores import Scorer, true_rows
-from polyfold.report._steps import SliderStep, path_of, quantised, slider_grid, steps_of, thinned, with_neighbors
-from polyfold.report._views import Model, Views, _as_rows, unwrap
+from polyfold.report._steps import (
+    SliderStep,
+    diversity_path_of,
+    pack_points,
+    slider_grid,
+    steps_of,
+    thin_path,
+    with_neighbors,
+)
+from polyfold.report._views import Model, Views, as_rows, unwrap
 
 # A page stays below 5 MB: what the frame and the drawing library leave of it.
 _PAGE_BYTES = 4_600_000
@@ -228,7 +236,7 @@ def chapter(
     check_count("max_points", max_points, minimum=3)
     rows = np.sort(rng.permutation(total)[:max_points]) if total > max_points else np.arange(total)
     if isinstance(model, np.ndarray):
-        model = _as_rows(model, total)[rows]
+        model = as_rows(model, total)[rows]
     shown_X = _safe_indexing(X, rows) if len(rows) < total else X
     inner, inner_X = unwrap(model, shown_X)
     points = Points(X, rows, y=y, columns=columns, texts=texts, views=views)
@@ -273,7 +281,7 @@ def _slider(
     n, n_views = len(points.rows), _VIEWS + len(points.views)
     view_bytes, neighbor_bytes = 4 * n * n_views, 8 * n * n_views * _NEIGHBORS // 3
     most = max(1, (budget - neighbor_bytes) // view_bytes)
-    path = thinned(path_of(model, diversities), model, most)
+    path = thin_path(diversity_path_of(model, diversities), model, most)
     scorer = Scorer(true_rows(model, X), n, points.classes, rng)
     steps = steps_of(path, X, points.views, scorer, rng, most=_VIEWS)
     start = next(i for i, other in enumerate(path) if other is model)
@@ -332,7 +340,7 @@ def _short(value: object) -> str:
 def _packed(step: SliderStep, explanation: Explained | None, arrays: Arrays) -> dict[str, Any]:
     n = len(step.views.whole)
     kind = np.uint16 if n <= 65_536 else np.uint32
-    planes = [quantised(view.plane) for view in step.views.views]
+    planes = [pack_points(view.plane) for view in step.views.views]
     title, values = step.bars
     return {
         "diversity": step.diversity,

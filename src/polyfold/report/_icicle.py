@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._validation import import_extra
-from polyfold.report._display import COLORS, Display, Theme, drawing, ramp_on
+from polyfold.report._display import COLORS, SingleDisplay, Theme, ramp_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LETTERS = 7  # points
 
 
-class ClusterTreeDisplay(Display):
+class ClusterTreeDisplay(SingleDisplay):
     """Plot the levels of a clustering as nested rectangles, coarse at the top.
 
     The width of a rectangle is the size of its cluster, and a cluster lies below the one that holds it. The colour is
@@ -82,34 +82,33 @@ class ClusterTreeDisplay(Display):
         options: dict[str, Any] = {"scores": scores, "chosen": int(model.n_clusters_), "names": names}
         return cls(model.levels_, stability, **options).plot(ax, theme=theme)
 
-    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None) -> Self:
-        """Draw on `ax`, or on a new figure, in the colours of `theme`."""
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 1.0 + 0.42 * len(self.levels)
+
+    def _draw(self, ax: "Axes") -> None:
         levels = [np.asarray(labels) for labels in self.levels]
         if not levels:
             raise ValueError("levels must hold at least one partition, got none; the points may all be equal.")
         numbers = [int(labels.max()) + 1 for labels in levels]
         names = _checked(self.names or {}, numbers)
-        with drawing(theme) as plt:
-            ax = self._axes(plt, ax, (6.4, 1.0 + 0.42 * len(levels)))
-            ramp = ramp_on(ax)
-            texts = []
-            for depth, (number, (clusters, starts, width)) in enumerate(zip(numbers, _rectangles(levels), strict=True)):
-                colors: Any = COLORS[0]
-                if self.stability is not None:
-                    colors = ramp(np.asarray(self.stability[depth], dtype=float)[clusters])
-                paper = ax.get_facecolor()
-                bars = ax.bar(starts, 0.94, width, depth - 0.47, align="edge", color=colors, edgecolor=paper)
-                shown = names.get(number, range(number))
-                for bar, cluster in zip(bars, clusters, strict=True):
-                    bar.set_linewidth(min(0.7, 60 * bar.get_width()))  # a border must not hide a narrow cluster
-                    texts.append((bar, str(shown[cluster])))
-            self._label(ax, numbers)
+        ramp = ramp_on(ax)
+        texts = []
+        for depth, (number, (clusters, starts, width)) in enumerate(zip(numbers, _rectangles(levels), strict=True)):
+            colors: Any = COLORS[0]
             if self.stability is not None:
-                mappable = import_extra("matplotlib.cm", "plot").ScalarMappable(cmap=ramp)
-                mappable.set_clim(0, 1)
-                ax.figure.colorbar(mappable, ax=ax, label="stability of the cluster", pad=0.02)
-            _write(ax, texts)
-        return self
+                colors = ramp(np.asarray(self.stability[depth], dtype=float)[clusters])
+            paper = ax.get_facecolor()
+            bars = ax.bar(starts, 0.94, width, depth - 0.47, align="edge", color=colors, edgecolor=paper)
+            shown = names.get(number, range(number))
+            for bar, cluster in zip(bars, clusters, strict=True):
+                bar.set_linewidth(min(0.7, 60 * bar.get_width()))  # a border must not hide a narrow cluster
+                texts.append((bar, str(shown[cluster])))
+        self._label(ax, numbers)
+        if self.stability is not None:
+            mappable = import_extra("matplotlib.cm", "plot").ScalarMappable(cmap=ramp)
+            mappable.set_clim(0, 1)
+            ax.figure.colorbar(mappable, ax=ax, label="stability of the cluster", pad=0.02)
+        _write(ax, texts)
 
     def _label(self, ax: "Axes", numbers: list[int]) -> None:
         scores = np.full(len(numbers), np.nan) if self.scores is None else np.asarray(self.scores, dtype=float)

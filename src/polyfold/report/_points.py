@@ -10,9 +10,9 @@ from sklearn.utils.validation import _num_samples
 
 from polyfold._linalg import as_dense
 from polyfold._typing import Table
-from polyfold.report._columns import MOST_CLASSES, Columns, apart, as_column, encode, named_columns, shortened
+from polyfold.report._columns import MOST_CLASSES, Columns, as_column, encode, named_columns, shortened, unique_names
 from polyfold.report._images import as_images, sheet
-from polyfold.report._views import Model, View, _as_rows, plane_of, views_of
+from polyfold.report._views import Model, View, as_rows, plane_of, views_of
 
 # Labels that are classes, letters of a text that are stored, and values of all columns together.
 _LABELS, _LETTERS, _VALUES = 500, 300, 300_000
@@ -53,7 +53,7 @@ class Points:
     def describe(self) -> dict[str, Any]:
         """Return all columns, texts and levels in the form that the page reads."""
         coded = [*self.front, *(encode(str(name), values) for name, values in self.columns)]
-        names = apart([column["name"] for column in coded])
+        names = unique_names([column["name"] for column in coded])
         return {
             "n": len(self.rows),
             "columns": [column | {"name": name} for column, name in zip(coded, names, strict=True)],
@@ -155,7 +155,7 @@ def _without_label(
 
 
 def _extra_view(name: str, Z: ArrayLike, total: int, rows: NDArray) -> View:
-    Z = _as_rows(Z, total)[rows]
+    Z = as_rows(Z, total)[rows]
     return View(str(name), Z, Z - Z.mean(axis=0) if Z.shape[1] == 2 else plane_of(Z))
 
 

@@ -1,6 +1,7 @@
 """Scatter plots: one representation, or several of the same points side by side (extra ``plot``)."""
 
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 import numpy as np
@@ -10,12 +11,23 @@ from sklearn.base import BaseEstimator
 from polyfold._typing import Table
 from polyfold._validation import check_count
 from polyfold.report._columns import encode
-from polyfold.report._display import Display, Theme, colors_on, drawing, place_legend, point_size, scatter_classes
+from polyfold.report._display import (
+    GridDisplay,
+    SingleDisplay,
+    Theme,
+    colors_on,
+    place_legend,
+    point_size,
+    scatter_classes,
+)
 from polyfold.report._images import as_images
-from polyfold.report._views import _as_rows, _two_columns, unwrap, views_of
+from polyfold.report._views import as_rows, two_columns, unwrap, views_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+# Most images on a plot.
+_THUMBNAILS = 50
 
 
 class ScatterOptions(TypedDict, total=False):
@@ -27,7 +39,7 @@ class ScatterOptions(TypedDict, total=False):
     theme: Theme | None
 
 
-class RepresentationDisplay(Display):
+class RepresentationDisplay(SingleDisplay):
     """Plot two coordinates as a scatter, or one as densities.
 
     Parameters
@@ -102,38 +114,26 @@ class RepresentationDisplay(Display):
         theme : {"light", "dark"} or None, default=None
             None keeps matplotlib's settings.
         """
-        Z = _as_rows(Z, len(np.asarray(Z)))
+        Z = as_rows(Z, len(np.asarray(Z)))
         wanted = [check_count("components", c, minimum=0, maximum=Z.shape[1] - 1) for c in components[: Z.shape[1]]]
         names = [f"coordinate {c}" for c in wanted]
         return cls(Z[:, wanted], y=y, images=images, names=names).plot(ax, theme=theme)
 
-    def plot(self, ax: "Axes | None" = None, *, theme: Theme | None = None, n_thumbnails: int = 50) -> Self:
-        """Draw; see :meth:`from_representation` for `ax` and `theme`.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-        theme : {"light", "dark"} or None, default=None
-        n_thumbnails : int, default=50
-            Largest number of images.
-        """
-        with drawing(theme) as plt:
-            Z = _as_rows(self.Z, len(np.asarray(self.Z)))
-            ax = self._axes(plt, ax)
-            if Z.shape[1] == 1:
-                _densities(ax, Z[:, 0], self.y)
-                ax.set(xlabel=self.names[0], ylabel="density", ylim=(0, None))
-                return self
-            shade = scatter_classes(ax, Z[:, :2], self.y, size=point_size(len(Z)))
-            if shade is not None:
-                self.figure_.colorbar(shade, ax=ax)
-            if self.images is not None:
-                _thumbnails(ax, Z, as_images(self.images, len(Z)), n_thumbnails)
-            ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        return self
+    def _draw(self, ax: "Axes") -> None:
+        Z = as_rows(self.Z, len(np.asarray(self.Z)))
+        if Z.shape[1] == 1:
+            _densities(ax, Z[:, 0], self.y)
+            ax.set(xlabel=self.names[0], ylabel="density", ylim=(0, None))
+            return
+        colors = scatter_classes(ax, Z[:, :2], self.y, size=point_size(len(Z)))
+        if colors is not None:
+            self.figure_.colorbar(colors, ax=ax)
+        if self.images is not None:
+            _thumbnails(ax, Z, as_images(self.images, len(Z)))
+        ax.set(xlabel=self.names[0], ylabel=self.names[1])
 
 
-class ViewsDisplay(Display):
+class ViewsDisplay(GridDisplay):
     """Plot modules, layers or pairs of coordinates next to each other.
 
     Parameters
@@ -186,39 +186,37 @@ class ViewsDisplay(Display):
         cls, views: Mapping[str, ArrayLike], *, y: ArrayLike | None = None, theme: Theme | None = None
     ) -> Self:
         """Plot the first two columns of several representations of the same points, given by name."""
-        planes = {name: _two_columns(_as_rows(Z, len(np.asarray(Z)))) for name, Z in views.items()}
+        planes = {name: two_columns(as_rows(Z, len(np.asarray(Z)))) for name, Z in views.items()}
         return cls(planes, y=y).plot(theme=theme)
 
-    def plot(self, *, theme: Theme | None = None) -> Self:
-        """Draw one panel per view, three in a row at most, in the colours of `theme`."""
+    def _draw(self, plt: ModuleType) -> None:
+        """Draw one panel per view, three in a row at most."""
         columns = min(len(self.views), 3 if len(self.views) != 4 else 4)
         rows = -(-len(self.views) // columns)
-        with drawing(theme) as plt:
-            axes = self._grid(plt, rows, columns, (2.5 * columns + 0.7, 2.6 * rows))
-            for ax in axes.flat[len(self.views) :]:
-                ax.remove()
-            shade = None
-            for ax, (name, plane) in zip(axes.flat, self.views.items(), strict=False):
-                points = np.asarray(plane)
-                shade = scatter_classes(ax, points, self.y, size=0.6 * point_size(len(points)), legend=False)
-                ax.set(title=name, xticks=[], yticks=[])
-                ax.spines[["top", "right"]].set_visible(True)
-            self.axes_ = axes.ravel()[: len(self.views)]
-            if shade is not None:
-                self.figure_.colorbar(shade, ax=list(self.axes_))
-            else:
-                place_legend(axes[0, -1])
-        return self
+        axes = self._grid(plt, rows, columns, (2.5 * columns + 0.7, 2.6 * rows))
+        for ax in axes.flat[len(self.views) :]:
+            ax.remove()
+        shade = None
+        for ax, (name, plane) in zip(axes.flat, self.views.items(), strict=False):
+            points = np.asarray(plane)
+            shade = scatter_classes(ax, points, self.y, size=0.6 * point_size(len(points)), legend=False)
+            ax.set(title=name, xticks=[], yticks=[])
+            ax.spines[["top", "right"]].set_visible(True)
+        self.axes_ = axes.ravel()[: len(self.views)]
+        if shade is not None:
+            self.figure_.colorbar(shade, ax=list(self.axes_))
+        else:
+            place_legend(axes[0, -1])
 
 
-def _thumbnails(ax: "Axes", Z: NDArray, images: NDArray, most: int) -> None:
+def _thumbnails(ax: "Axes", Z: NDArray, images: NDArray) -> None:
     """Draw images of points that are far from all points with an image."""
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
     places = (Z - Z.min(axis=0)) / np.where(np.ptp(Z, axis=0) > 0, np.ptp(Z, axis=0), 1)
     taken = np.empty((0, 2))
     for i in np.random.RandomState(0).permutation(len(Z)):
-        if len(taken) >= most:
+        if len(taken) >= _THUMBNAILS:
             break
         if len(taken) == 0 or np.abs(taken - places[i]).max(axis=1).min() > 0.07:
             taken = np.vstack([taken, places[i]])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from polyfold._typing import Table
-from polyfold.report._columns import apart
+from polyfold.report._columns import unique_names
 from polyfold.report._scores import Scorer, nearest, true_rows
 from polyfold.report._views import MAP, View, Views, clusterer_views, views_of
 
@@ -30,7 +30,7 @@ class SliderStep:
     neighbors: dict[str, NDArray] = field(default_factory=dict)  # name -> (n, k)
 
 
-def path_of(model: BaseEstimator, diversities: Sequence[float] | None) -> list[BaseEstimator]:
+def diversity_path_of(model: BaseEstimator, diversities: Sequence[float] | None) -> list[BaseEstimator]:
     """Return the fitted models of a λ path, the given one among them; only that one if there is no path."""
     diversity = getattr(model, "diversity", None)
     if diversity is None or not hasattr(model, "diversity_path"):
@@ -47,7 +47,7 @@ def slider_grid(model: BaseEstimator, diversities: Sequence[float] | None) -> Se
     return () if diversities is None and getattr(model, "solver", "closed") != "closed" else diversities
 
 
-def thinned(path: list[BaseEstimator], model: BaseEstimator, most: int) -> list[BaseEstimator]:
+def thin_path(path: list[BaseEstimator], model: BaseEstimator, most: int) -> list[BaseEstimator]:
     """Return at most `most` models of a path, evenly spaced; the given model stays."""
     if len(path) <= max(1, most):
         return path
@@ -78,7 +78,7 @@ def steps_of(
         maps = [view for view in extra if view.name == MAP]
         mirrored = [_towards(v, steps, i + len(maps)) for i, v in enumerate(views.views)]
         shown = [*maps, *mirrored, *(view for view in extra if view.name != MAP)]
-        names = apart([view.name for view in shown])
+        names = unique_names([view.name for view in shown])
         views = replace(views, views=[replace(v, name=name) for v, name in zip(shown, names, strict=True)])
         steps.append(SliderStep(getattr(model, "diversity", None), views, figures, _allocation(model), bars))
     return steps
@@ -94,7 +94,7 @@ def with_neighbors(step: SliderStep, k: int) -> SliderStep:
     return replace(step, neighbors={name: nearest(rows, everyone, k) for name, rows in searched.items()})
 
 
-def quantised(plane: NDArray) -> tuple[NDArray, int]:
+def pack_points(plane: NDArray) -> tuple[NDArray, int]:
     """Return points of the plane on a grid of 4096 × 4096, packed in three bytes each, and how many are clipped."""
     low, high = np.quantile(plane, [0.01, 0.99], axis=0)
     centred = plane - (low + high) / 2

@@ -1,6 +1,7 @@
 """Strips of images: a query and its neighbours."""
 
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -9,16 +10,16 @@ from sklearn.base import BaseEstimator
 
 from polyfold._typing import Table
 from polyfold._validation import check_count
-from polyfold.report._display import COLORS, Display, Theme, drawing
+from polyfold.report._display import COLORS, GridDisplay, Theme
 from polyfold.report._images import as_images
 from polyfold.report._scores import nearest, true_rows
-from polyfold.report._views import _as_rows, unwrap, views_of
+from polyfold.report._views import as_rows, unwrap, views_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class RetrievalDisplay(Display):
+class RetrievalDisplay(GridDisplay):
     """Show images of queries and their neighbours; true neighbours are framed.
 
     Parameters
@@ -103,27 +104,25 @@ class RetrievalDisplay(Display):
         n = len(np.asarray(images))
         rows = np.array([check_count("queries", q, minimum=0, maximum=n - 1) for q in queries])
         k = check_count("n_neighbors", n_neighbors, maximum=n - 1)
-        found = {name: nearest(_as_rows(Z, n), rows, k) for name, Z in parts.items()}
+        found = {name: nearest(as_rows(Z, n), rows, k) for name, Z in parts.items()}
         truth = None if X is None else nearest(X, rows, k)
         return cls(rows, found, images=images, truth=truth).plot(theme=theme)
 
-    def plot(self, *, theme: Theme | None = None) -> Self:
-        """Draw one strip per query and method in the colours of `theme`."""
+    def _draw(self, plt: ModuleType) -> None:
+        """Draw one strip per query and method."""
         queries = np.asarray(self.queries)
         tiles = as_images(self.images, len(np.asarray(self.images)))
         k = np.asarray(next(iter(self.found.values()))).shape[1]
         rows = len(queries) * len(self.found)
-        with drawing(theme) as plt:
-            axes = self._grid(plt, rows, k + 1, (0.6 * (k + 1) + 1.2, 0.66 * rows))
-            strips = [(q, item) for q in range(len(queries)) for item in self.found.items()]
-            for line, (q, (method, indices)) in zip(axes, strips, strict=True):
-                for c, i in enumerate([queries[q], *np.asarray(indices)[q]]):
-                    hit = c > 0 and self.truth is not None and i in np.asarray(self.truth)[q]
-                    _tile(line[c], tiles[i], COLORS[2] if hit else None, 2.4 if hit else 0.6)
-                line[0].set_ylabel(method, rotation=0, ha="right", va="center")
-            axes[0, 0].set_title("query")
-            axes[0, 1].set_title("found")
-        return self
+        axes = self._grid(plt, rows, k + 1, (0.6 * (k + 1) + 1.2, 0.66 * rows))
+        strips = [(q, item) for q in range(len(queries)) for item in self.found.items()]
+        for line, (q, (method, indices)) in zip(axes, strips, strict=True):
+            for c, i in enumerate([queries[q], *np.asarray(indices)[q]]):
+                hit = c > 0 and self.truth is not None and i in np.asarray(self.truth)[q]
+                _tile(line[c], tiles[i], COLORS[2] if hit else None, 2.4 if hit else 0.6)
+            line[0].set_ylabel(method, rotation=0, ha="right", va="center")
+        axes[0, 0].set_title("query")
+        axes[0, 1].set_title("found")
 
 
 def _tile(ax: "Axes", image: NDArray, color: str | None, width: float) -> None:

@@ -68,7 +68,7 @@ def unwrap(model: Any, X: Any, *, keeps: Callable[[Any], bool] = lambda model: F
 def views_of(model: Model, X: Table, *, most: int = 6) -> Views:
     """Return at most `most` views of the rows of `X` by a fitted model, or of an array of coordinates."""
     if isinstance(model, np.ndarray):
-        return _of_coordinates(_as_rows(model, _num_samples(X)), most)
+        return _coordinate_views(as_rows(model, _num_samples(X)), most)
     if not hasattr(model, "transform") and not hasattr(model, "embedding_"):
         raise TypeError(
             f"model must be a fitted representation with transform, transform_modules or embedding_, got {model!r}; "
@@ -76,12 +76,12 @@ def views_of(model: Model, X: Table, *, most: int = 6) -> Views:
         )
     check_is_fitted(model)
     if getattr(model, "n_modules", 0) != 1 and hasattr(model, "transform_modules"):
-        return _of_modules(np.asarray(model.transform_modules(X)), most)
+        return module_views(np.asarray(model.transform_modules(X)), most)
     if hasattr(model, "at_layer"):
-        return _of_layers(model, X, most, _is_training_data(model, X))
+        return _layer_views(model, X, most, _is_training_data(model, X))
     if hasattr(getattr(model, "network_", None), "at_layer"):
-        return _above_layers(model, X, most)
-    return _of_coordinates(_coordinates(model, X), most)
+        return _views_above_layers(model, X, most)
+    return _coordinate_views(_coordinates(model, X), most)
 
 
 def clusterer_views(model: Model, X: Table, data: Matrix | None, rng: np.random.RandomState, *, has_map: bool) -> Views:
@@ -104,7 +104,7 @@ def map_plane(rows: NDArray, rng: np.random.RandomState) -> NDArray:
     rows = np.asarray(rows, dtype=np.float64)
     n, width = rows.shape
     if width <= 2 or n < 10:
-        return _two_columns(rows)
+        return two_columns(rows)
     placed = np.sort(rng.permutation(n)[:_PLACED])
     scaled = (rows - rows.mean(axis=0)) / (np.abs(rows).max() or 1.0)
     perplexity = min(30.0, (len(placed) - 1) / 3)
@@ -120,7 +120,7 @@ def plane_of(rows: NDArray) -> NDArray:
     centred = np.asarray(rows, dtype=np.float64) - np.mean(rows, axis=0, dtype=np.float64)
     scale = np.abs(centred).max(initial=0.0) or 1.0  # squares of huge or tiny coordinates stay numbers
     _, axes = eigh_descending((centred / scale).T @ (centred / scale))
-    return _two_columns(centred @ axes[:, :2])
+    return two_columns(centred @ axes[:, :2])
 
 
 def special_plane(modules: NDArray, m: int) -> NDArray:
@@ -141,7 +141,7 @@ def special_plane(modules: NDArray, m: int) -> NDArray:
     return module @ (np.hstack([shared, special]) if len(shared) > 1 else np.hstack([shared, 0 * shared]))
 
 
-def _of_modules(modules: NDArray, most: int) -> Views:
+def module_views(modules: NDArray, most: int) -> Views:
     whole = modules.transpose(1, 0, 2).reshape(modules.shape[1], -1)
     views = [View("all modules", whole, plane_of(whole))]
     for m in range(len(modules))[: most - 1]:
@@ -149,30 +149,30 @@ def _of_modules(modules: NDArray, most: int) -> Views:
     return Views("modules", views, whole, len(modules), modules, shown=len(views) - 1)
 
 
-def _of_layers(network: BaseEstimator, X: Table, most: int, trained: bool) -> Views:
+def _layer_views(network: BaseEstimator, X: Table, most: int, trained: bool) -> Views:
     count = len(network.layer_sizes_)
     shown = np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(int))
     views = []
     for layer in shown:
         part = network.at_layer(int(layer))
         Z = np.asarray(part.embedding_ if trained else part.transform(X), dtype=np.float64)
-        views.append(View(f"layer {layer + 1} ({network.layer_sizes_[layer]} centres)", Z, _two_columns(Z)))
+        views.append(View(f"layer {layer + 1} ({network.layer_sizes_[layer]} centres)", Z, two_columns(Z)))
     return Views("layers", views, views[-1].rows, count, shown=len(views))
 
 
-def _above_layers(model: BaseEstimator, X: Table, most: int) -> Views:
+def _views_above_layers(model: BaseEstimator, X: Table, most: int) -> Views:
     """Return what a clusterer on a network reads, or the map, then the layers below."""
     trained = _is_training_data(model.network_, X)
     if not hasattr(model, "embedding_"):  # a graph of neighbours
-        return _of_layers(model.network_, X, most, trained)
-    below = _of_layers(model.network_, X, max(1, most - 1), trained)
-    read = _as_rows(model.embedding_, _num_samples(X)) if trained else _coordinates(model, X)
+        return _layer_views(model.network_, X, most, trained)
+    below = _layer_views(model.network_, X, max(1, most - 1), trained)
+    read = as_rows(model.embedding_, _num_samples(X)) if trained else _coordinates(model, X)
     name = "what is clustered" if hasattr(model, "labels_") else MAP
-    top = View(name, read, plane_of(read) if read.shape[1] > 2 else _two_columns(read))
+    top = View(name, read, plane_of(read) if read.shape[1] > 2 else two_columns(read))
     return replace(below, views=[top, *below.views], whole=read)
 
 
-def _of_coordinates(Z: NDArray, most: int) -> Views:
+def _coordinate_views(Z: NDArray, most: int) -> Views:
     c = Z.shape[1]
     starts = range(max(1, c - 1))[:most] if c <= most + 1 else range(0, c - 1, 2)[:most]
     views = []
@@ -180,16 +180,16 @@ def _of_coordinates(Z: NDArray, most: int) -> Views:
         rows = Z[:, i : i + 2]
         name = f"coordinates {i} and {i + 1}" if rows.shape[1] == 2 else "coordinate 0"
         parts = tuple(f"axis {k}" for k in range(i, i + rows.shape[1]))
-        views.append(View(name, rows, _two_columns(rows), parts))
+        views.append(View(name, rows, two_columns(rows), parts))
     return Views("coordinates", views, Z, c, shown=min(c, starts[-1] + 2))
 
 
 def _coordinates(model: BaseEstimator, X: Table) -> NDArray:
     Z = model.transform(X) if hasattr(model, "transform") else model.embedding_
-    return _as_rows(Z, _num_samples(X))
+    return as_rows(Z, _num_samples(X))
 
 
-def _as_rows(Z: Matrix | ArrayLike, n: int) -> NDArray:
+def as_rows(Z: Matrix | ArrayLike, n: int) -> NDArray:
     Z = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
     Z = Z[:, None] if Z.ndim == 1 else Z
     if Z.ndim != 2 or len(Z) != n:
@@ -199,7 +199,7 @@ def _as_rows(Z: Matrix | ArrayLike, n: int) -> NDArray:
     return Z
 
 
-def _two_columns(Z: NDArray) -> NDArray:
+def two_columns(Z: NDArray) -> NDArray:
     Z = np.asarray(Z, dtype=np.float64)
     return Z[:, :2] if Z.shape[1] >= 2 else np.column_stack([Z[:, 0], np.zeros(len(Z))])
 
