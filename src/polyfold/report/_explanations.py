@@ -1,6 +1,7 @@
 """What is shown of an explanation: plots, and the names of clusters, axes and modules on the page of the explorer."""
 
 import textwrap
+from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -193,31 +194,27 @@ def name_view(view: View, explanation: Explained | None) -> dict[str, Any]:
     return {"about": about, "axes": ends}
 
 
-def describe_axes(explanation: Explained | None, method: str = "") -> list[dict[str, Any]]:
-    """Return every axis with the names of its ends and the features, or the strip of images, that explain it.
-
-    The names of the axes start with the name of the method, if given.
-    """
-    if explanation is None or "axes" not in explanation.tables:
-        return []
-    table, out = explanation.tables["axes"], []
-    for k in np.unique(table["axis"]).tolist():
-        part = f"axis {k}"
-        axis: dict[str, Any] = {
-            "name": f"{method}, {part}" if method else part,
-            "ends": [explanation.names[f"{part} {end}"] for end in ("low", "high")],
-        }
-        if explanation.images is not None and explanation.strips is not None:
-            axis["strip"] = _strip(explanation.strips[k].reshape(-1, *explanation.images))
-        else:
-            is_shown = (table["axis"] == k) & (table["repeats"] == "") & (table["strength"] > table["null"])
-            axis["features"] = [
-                [str(table["feature"][i]), float(f"{table['strength'][i]:.3g}"), str(table["shape"][i])]
-                for i in np.flatnonzero(is_shown)[:SHOWN]
-            ]
-        out.append(axis)
-    return out
+def describe_axes(explanations: Mapping[str, Explained | None]) -> list[dict[str, Any]]:
+    """Return the axes of methods, given by name, each with what explains it; axes of the method "" have no prefix."""
+    axes = []
+    for method, explanation in explanations.items():
+        if explanation is not None and "axes" in explanation.tables:
+            for k in np.unique(explanation.tables["axes"]["axis"]).tolist():
+                name = f"{method}, axis {k}" if method else f"axis {k}"
+                axes.append({"name": name, **_describe_axis(explanation, k)})
+    return axes
 
 
-def _strip(images: NDArray) -> dict[str, Any]:
-    return sheet(as_images(images, len(images))) | {"count": len(images)}
+def _describe_axis(explanation: Explained, k: int) -> dict[str, Any]:
+    """Return the names of the ends of an axis, and the features, or the strip of images, that explain it."""
+    ends = [explanation.names[f"axis {k} {end}"] for end in ("low", "high")]
+    if explanation.images is not None and explanation.strips is not None:
+        images = explanation.strips[k].reshape(-1, *explanation.images)
+        return {"ends": ends, "strip": sheet(as_images(images, len(images))) | {"count": len(images)}}
+    table = explanation.tables["axes"]
+    is_shown = (table["axis"] == k) & (table["repeats"] == "") & (table["strength"] > table["null"])
+    features = [
+        [str(table["feature"][i]), float(f"{table['strength'][i]:.3g}"), str(table["shape"][i])]
+        for i in np.flatnonzero(is_shown)[:SHOWN]
+    ]
+    return {"ends": ends, "features": features}

@@ -231,10 +231,7 @@ def chapter(
     """
     rng = check_random_state(random_state)
     total = _num_samples(X)
-    if total < 3:
-        raise ValueError(f"X must have at least 3 rows to be explored, got {total}.")
-    check_count("max_points", max_points, minimum=3)
-    rows = np.sort(rng.permutation(total)[:max_points]) if total > max_points else np.arange(total)
+    rows = _draw_rows(total, max_points, rng)
     if isinstance(model, np.ndarray):
         model = as_rows(model, total)[rows]
     shown_X = _safe_indexing(X, rows) if len(rows) < total else X
@@ -251,22 +248,28 @@ def chapter(
         name_clusters(content["columns"], content["levels"], explanation)
     budget = max_bytes - len(json.dumps(points.sheets)) - len(json.dumps(content)) // 3
     steps, start = _slider(inner, inner_X, points, slider_grid(inner, diversities), budget, rng)
-    described = describe_axes(explanation)
-    for method, other in (compared or {}).items():
-        described += describe_axes(other, method)
+    shown = steps[0].views
     content |= {
         "name": name or type(inner).__name__.replace("ndarray", "coordinates"),
-        "note": _sentence(inner, shown_X, points, steps[0].views) if note is None else note,
-        "axes": described,
+        "note": _sentence(inner, shown_X, points, shown) if note is None else note,
+        "axes": describe_axes({"": explanation, **(compared or {})}),
         "table": [list(map(str, row)) for row in table],
         "total": total,
         "start": start,
-        "parts": steps[0].views.count,
-        "shown": steps[0].views.shown,
-        "kind": steps[0].views.kind,
+        "parts": shown.count,
+        "shown": shown.shown,
+        "kind": shown.kind,
         "parameters": _parameters(model[-1] if isinstance(model, Pipeline) else model),
     }
     return Chapter(content | points.sheets, steps, explanation)
+
+
+def _draw_rows(total: int, most: int, rng: np.random.RandomState) -> NDArray:
+    """Return the numbers of the rows to show, ascending: all of them, or `most` at random."""
+    if total < 3:
+        raise ValueError(f"X must have at least 3 rows to be explored, got {total}.")
+    check_count("max_points", most, minimum=3)
+    return np.sort(rng.permutation(total)[:most]) if total > most else np.arange(total)
 
 
 def _slider(
