@@ -66,7 +66,7 @@ class EmbeddingClustering(TreeClusterer):
         Z = np.asarray(self.model_.transform(X))
         component = np.zeros(len(Z), dtype=np.intp)
         if len(self._lead) > 1:
-            rows = self.model_._validate_fitted(X)
+            rows = self.model_._validate(X, reset=False)
             component = self.model_.spectrum_.features.operator.extend(rows).components
         lead = np.diag(self._lead)[:, np.argsort(self._lead, kind="stable")]
         return unit_rows(np.hstack([lead[component], Z])[:, : Z.shape[1]]).astype(Z.dtype, copy=False)
@@ -78,7 +78,7 @@ class EmbeddingClustering(TreeClusterer):
 
         Halves are disjoint, unless there are too few rows; then they are three quarters and overlap.
         """
-        rows = X if is_stream(X) else self.model_._validate_fitted(X)
+        rows = X if is_stream(X) else self.model_._validate(X, reset=False)
         numbers = sample_rows(number_of_rows(rows), SEARCH_ROWS, child_stream(seeds, "rows"))
         is_pairs, n = takes_precomputed(self.kernel), len(numbers)
         sample = some_rows(rows, numbers, is_pairs=is_pairs)
