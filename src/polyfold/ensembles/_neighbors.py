@@ -4,17 +4,18 @@ import importlib.util
 import warnings
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._progress import LongFit, shows_progress
+from polyfold._typing import FloatArray, IntArray, Matrix, Rows, Table
 from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure, outside
 from polyfold.ensembles._dask_search import DaskSearch
 from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch, SearchResult
@@ -102,10 +103,10 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        representation: Any,
+        representation: BaseEstimator,
         *,
         n_neighbors: int = 10,
-        engine: str = "auto",
+        engine: Literal["auto", "sklearn", "faiss", "hnsw"] = "auto",
         recall: float | None = None,
         deadline: float | None = None,
         verbose: int = 0,
@@ -119,7 +120,7 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Rows, y: object = None) -> Self:
         """Fit the representation and index the modules of `X`.
 
         Parameters
@@ -153,13 +154,13 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
 
     def kneighbors(
         self,
-        X: Any = None,
+        X: Rows | None = None,
         n_neighbors: int | None = None,
         *,
         modules: Modules = None,
         expand: int | None = None,
         return_distance: bool = True,
-    ) -> tuple[NDArray, NDArray] | NDArray:
+    ) -> tuple[FloatArray, IntArray] | IntArray:
         """Return the nearest training points of the rows of `X`.
 
         Parameters
@@ -195,7 +196,12 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
         return (distances, indices) if return_distance else indices
 
     def search(
-        self, X: Any = None, n_neighbors: int | None = None, *, modules: Modules = None, expand: int | None = None
+        self,
+        X: Rows | None = None,
+        n_neighbors: int | None = None,
+        *,
+        modules: Modules = None,
+        expand: int | None = None,
     ) -> SearchResult:
         """Return the nearest training rows of the rows of `X`, and the fraction of rows that were searched.
 
@@ -220,7 +226,7 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
         return SearchResult(np.sqrt(squared), indices, coverage)
 
     @by_blocks
-    def _nearest(self, X: Any, k: int, modules: Modules, expand: int | None) -> tuple[NDArray, NDArray]:
+    def _nearest(self, X: Rows | None, k: int, modules: Modules, expand: int | None) -> tuple[NDArray, NDArray]:
         """Search in memory."""
         assert isinstance(self._search, ModuleSearch)
         queries, exclude = self._queries(X)
@@ -229,13 +235,13 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
 
     def kneighbors_graph(
         self,
-        X: Any = None,
+        X: Rows | None = None,
         n_neighbors: int | None = None,
-        mode: str = "connectivity",
+        mode: Literal["connectivity", "distance"] = "connectivity",
         *,
         modules: Modules = None,
         expand: int | None = None,
-    ) -> Any:
+    ) -> sp.csr_matrix:
         """Return the graph of the nearest training points of the rows of `X`.
 
         Parameters
@@ -255,7 +261,12 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
         return sp.csr_matrix(neighbor_graph(values, indices, self.n_samples_fit_))
 
     def radius_neighbors(
-        self, X: Any = None, radius: float | None = None, *, return_distance: bool = True, sort_results: bool = False
+        self,
+        X: Rows | None = None,
+        radius: float | None = None,
+        *,
+        return_distance: bool = True,
+        sort_results: bool = False,
     ) -> tuple[NDArray, NDArray] | NDArray:
         """Return all training rows within a radius of the rows of `X`; the search is exact with every engine.
 
@@ -291,7 +302,7 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
             )
         return (_as_objects(distances), _as_objects(indices)) if return_distance else _as_objects(indices)
 
-    def _queries(self, X: Any) -> tuple[NDArray, NDArray | None]:
+    def _queries(self, X: Rows | None) -> tuple[NDArray, NDArray | None]:
         """Return the modules of the rows, and their row numbers if they are the training rows."""
         assert isinstance(self._search, ModuleSearch)
         modules = self._search.modules
@@ -299,7 +310,7 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
             return modules, np.arange(len(modules))
         return _by_point(self.representation_, self._validate(X)).astype(modules.dtype, copy=False), None
 
-    def _validate(self, X: Any, reset: bool = False) -> Any:
+    def _validate(self, X: Rows, reset: bool = False) -> Matrix | Source:
         """Return validated rows, or the source of a stream."""
         if is_stream(X):
             return check_stream(self, X, reset=reset)
@@ -326,24 +337,24 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
         hint = "a row has no more other rows" if is_training else "the index has no more rows"
         return check_count("n_neighbors", k, maximum=most, hint=hint)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.representation).input_tags  # folds are cut as the representation needs
         return tags
 
 
-def _by_point(representation: Any, X: Any) -> NDArray:
+def _by_point(representation: Any, X: Table) -> NDArray:
     """Return the modules of rows as (n, M, H), contiguous; a view if the representation stores them so."""
     return np.ascontiguousarray(representation.transform_modules(X).transpose(1, 0, 2))
 
 
-def _fittable_rows(representation: Any, X: Any) -> Any:
+def _fittable_rows(representation: BaseEstimator, X: Matrix | Source) -> Rows:
     """Return rows in a form that the representation can be fitted to; some need them in memory."""
     reads_blocks = isinstance(representation, FrozenEstimator) or hasattr(representation, "_sums_blocks")
     return X if reads_blocks else in_memory(X)
 
 
-def _modules_of(representation: Any, X: Any) -> Iterator[NDArray]:
+def _modules_of(representation: BaseEstimator, X: Matrix | Source) -> Iterator[NDArray]:
     """Yield the modules of an array, or of a source block by block; Dask rows are transformed on the workers."""
     if not isinstance(X, Source):
         yield _by_point(representation, X)
@@ -356,7 +367,7 @@ def _modules_of(representation: Any, X: Any) -> Iterator[NDArray]:
 
 
 def _build_index(
-    representation: Any, X: Any, engine: str, n_neighbors: int, recall: float | None
+    representation: BaseEstimator, X: Matrix | Source, engine: str, n_neighbors: int, recall: float | None
 ) -> ModuleSearch | DaskSearch:
     """Return a search among the rows of `X`, an array or a source, tuned to a recall if one is given."""
     if engine == "auto":
@@ -372,7 +383,7 @@ def _build_index(
     return search
 
 
-def _chunk_modules(representation: Any, source: Source, start: int, chunk: Any) -> NDArray:
+def _chunk_modules(representation: BaseEstimator, source: Source, start: int, chunk: Matrix) -> NDArray:
     """Return the modules of a chunk that begins at row `start`."""
     block = as_block(chunk, source.dtype)
     check_block(block, start)

@@ -1,18 +1,20 @@
 """Maps: the neighbour graph of a bootstrap network in two or three dimensions."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from os import PathLike
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._linalg import distinct_rows
 from polyfold._policy import CODE_FRACTION, N_NEIGHBORS, REPLICATE_CLUSTERINGS
 from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import n_threads, using_threads
+from polyfold._typing import FloatArray, RandomState, Rows
 from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
 from polyfold.estimators._bootstrap_neighbors import new_network
@@ -79,9 +81,9 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self,
         n_components: int = 2,
         *,
-        network: Any = None,
-        layout: str = "tsne",
-        random_state: Any = None,
+        network: MultilayerBootstrapNetwork | None = None,
+        layout: Literal["tsne", "umap", "spectral"] = "tsne",
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -94,7 +96,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
+    def fit(self, X: Rows, y: object = None, *, checkpoint: str | PathLike[str] | None = None) -> Self:
         """Fit the network and lay out its neighbour graph.
 
         Parameters
@@ -103,8 +105,12 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             A stream is any container of :func:`polyfold.sources.as_source`: files, blocks, Dask.
             It is loaded into memory.
         y : ignored
-        **options : dict
-            Passed on to the network's ``fit``, such as ``checkpoint``.
+        checkpoint : path, optional
+            Passed on to the network's ``fit``.
+
+        Returns
+        -------
+        self : object
         """
         self._check_parameters()
         rng = check_random_state(self.random_state)
@@ -112,7 +118,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         with using_threads(self.n_jobs):
             n = _num_samples(X)
             with phase("network"):
-                self.network_ = self._new_network(n, rng).fit(X, **options)
+                self.network_ = self._new_network(n, rng).fit(X, checkpoint=checkpoint)
             duplicates = distinct_rows(_code_rows(self.network_.encoder_.codes))
             with phase("start"):
                 near = self._neighborhoods(count_neighbors(self.layout, n))
@@ -126,12 +132,12 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.embedding_ = Z.astype(self.network_.embedding_.dtype, copy=False)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray:
+    def fit_transform(self, X: Rows, y: object = None, *, checkpoint: str | PathLike[str] | None = None) -> FloatArray:
         """Fit, and return the map of the training points, (n_samples, n_components)."""
-        return self.fit(X, y, **options).embedding_.copy()
+        return self.fit(X, y, checkpoint=checkpoint).embedding_.copy()
 
     @by_blocks
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Rows) -> FloatArray:
         """Return coordinates of points on the map: (n_samples, n_components).
 
         Parameters
@@ -199,7 +205,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         network = MultilayerBootstrapNetwork() if self.network is None else self.network
         tags.input_tags = get_tags(network).input_tags

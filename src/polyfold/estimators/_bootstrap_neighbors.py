@@ -1,15 +1,18 @@
 """The neighbour graph of a bootstrap network as a transformer."""
 
-from typing import Any, Self
+from os import PathLike
+from typing import Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._progress import LongFit, shows_progress
 from polyfold._threads import n_threads
+from polyfold._typing import FloatArray, IntArray, RandomState, Rows
 from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network
 from polyfold.estimators._bootstrap_rows import take_feature_names
@@ -70,9 +73,9 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         self,
         n_neighbors: int = 5,
         *,
-        mode: str = "distance",
-        network: Any = None,
-        random_state: Any = None,
+        mode: Literal["connectivity", "distance"] = "distance",
+        network: MultilayerBootstrapNetwork | None = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -85,20 +88,25 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
+    def fit(self, X: Rows, y: object = None, *, checkpoint: str | PathLike[str] | None = None) -> Self:
         """Fit the network.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : ignored
-        **options : dict
-            Passed on to the network's ``fit``, such as ``checkpoint``.
+        checkpoint : path, optional
+            Passed on to the network's ``fit``.
+
+        Returns
+        -------
+        self : object
         """
         check_choice("mode", self.mode, MODES)
         check_count("n_neighbors", self.n_neighbors)
         X = in_memory(X)
-        self.network_ = new_network(self.network, _num_samples(X), self.random_state, self.n_jobs).fit(X, **options)
+        network = new_network(self.network, _num_samples(X), self.random_state, self.n_jobs)
+        self.network_ = network.fit(X, checkpoint=checkpoint)
         self.n_samples_fit_ = self.network_.codes().shape[0]
         self.effective_metric_ = "hamming"
         take_feature_names(self, self.network_)
@@ -106,19 +114,21 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         check_count("n_neighbors", self.n_neighbors, maximum=most, hint="there are no more training points to find")
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
+    def fit_transform(
+        self, X: Rows, y: object = None, *, checkpoint: str | PathLike[str] | None = None
+    ) -> sp.csr_matrix:
         """Fit, and return the graph of the training points.
 
         Returns
         -------
         graph : sparse matrix of shape (n_samples, n_samples), CSR
         """
-        n, others = self.fit(X, y, **options).n_samples_fit_, self._n_entries() - 1
+        n, others = self.fit(X, y, checkpoint=checkpoint).n_samples_fit_, self._n_entries() - 1
         own = np.arange(n)[:, None]
         distances, indices = self.kneighbors(None, others) if others else (np.empty((n, 0)), np.empty((n, 0), int))
         return self._graph(np.hstack([0.0 * own, distances]), np.hstack([own, indices]))
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Rows) -> sp.csr_matrix:
         """Return the graph of points and their nearest training points.
 
         Parameters
@@ -134,20 +144,25 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         return self._graph(*self.kneighbors(X, self._n_entries()))
 
     def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> tuple[NDArray, NDArray] | NDArray:
+        self, X: Rows | None = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> tuple[FloatArray, IntArray] | IntArray:
         """Find the nearest training points, of the training points themselves (without each) if `X` is not given."""
         check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         return self.network_.kneighbors(X, k, return_distance)
 
-    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
+    def kneighbors_graph(
+        self,
+        X: Rows | None = None,
+        n_neighbors: int | None = None,
+        mode: Literal["connectivity", "distance"] = "connectivity",
+    ) -> sp.csr_matrix:
         """Return the graph of nearest training points, with ones or (mode "distance") distances."""
         check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         return self.network_.kneighbors_graph(X, k, mode)
 
-    def _graph(self, distances: NDArray, indices: NDArray) -> Any:
+    def _graph(self, distances: NDArray, indices: NDArray) -> sp.csr_matrix:
         graph = code_graph(distances, indices, self.n_samples_fit_, self.mode)
         return graph.astype(self.network_.embedding_.dtype, copy=False)
 
@@ -159,7 +174,7 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
     def _n_features_out(self) -> int:
         return self.n_samples_fit_
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         network = MultilayerBootstrapNetwork() if self.network is None else self.network
         tags.input_tags = get_tags(network).input_tags
@@ -167,7 +182,9 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         return tags
 
 
-def new_network(given: Any, n_rows: int, random_state: Any, n_jobs: int | None) -> MultilayerBootstrapNetwork:
+def new_network(
+    given: MultilayerBootstrapNetwork | None, n_rows: int, random_state: RandomState, n_jobs: int | None
+) -> MultilayerBootstrapNetwork:
     """Copy the given network, or make one with the recommended parameters, to learn from all rows."""
     rng = check_random_state(random_state)
     n_threads(n_jobs)

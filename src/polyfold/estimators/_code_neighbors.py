@@ -1,6 +1,7 @@
 """Neighbours by the similarity of a fitted bootstrap network, with scikit-learn's interface."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyfold._policy import N_NEIGHBORS
 from polyfold._threads import n_threads, using_threads
+from polyfold._typing import FloatArray, IntArray, Rows
 from polyfold._validation import check_choice, check_count
 from polyfold.bootstrap import Encoder, level_of, nearest_by_codes
 from polyfold.neighbors import neighbor_graph
@@ -20,19 +22,20 @@ MODES = ("connectivity", "distance")
 class CodeNeighborsMixin:
     """`kneighbors` and `kneighbors_graph` of an estimator with an `encoder_`."""
 
-    encoder_: Any
+    encoder_: Encoder
     layer_sizes_: list[int]
     n_jobs: int | None
+    _validate: Callable[..., Any]  # checks rows
 
     @by_blocks
     def kneighbors(
         self,
-        X: Any = None,
+        X: Rows | None = None,
         n_neighbors: int | None = None,
         return_distance: bool = True,
         *,
-        layer: Any = "auto",
-    ) -> tuple[NDArray, NDArray] | NDArray:
+        layer: int | Literal["auto"] = "auto",
+    ) -> tuple[FloatArray, IntArray] | IntArray:
         r"""Find the training points that share most codes with points.
 
         The distance of two points is the fraction of clusterings in which their codes differ,
@@ -82,8 +85,13 @@ class CodeNeighborsMixin:
         return found if return_distance else found[1]
 
     def kneighbors_graph(
-        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity", *, layer: Any = "auto"
-    ) -> Any:
+        self,
+        X: Rows | None = None,
+        n_neighbors: int | None = None,
+        mode: Literal["connectivity", "distance"] = "connectivity",
+        *,
+        layer: int | Literal["auto"] = "auto",
+    ) -> sp.csr_matrix:
         """Return the graph of nearest training points.
 
         Parameters
@@ -106,13 +114,13 @@ class CodeNeighborsMixin:
         distances, indices = self.kneighbors(X, n_neighbors, layer=layer)
         return code_graph(distances, indices, self.encoder_.codes[0].shape[1], mode)
 
-    def _codes_of(self, X: Any) -> list[NDArray]:
+    def _codes_of(self, X: Rows) -> list[NDArray]:
         """Return the codes of rows in all layers, (V, n) each."""
         rows = self._validate(X, reset=False)
         with using_threads(self.n_jobs):
             return self.encoder_.encode_layers(rows, n_jobs=n_threads(self.n_jobs))
 
-    def _ranking_layers(self, layer: Any) -> list[int]:
+    def _ranking_layers(self, layer: int | str) -> list[int]:
         """Return the numbers of the layers whose codes are compared."""
         if isinstance(layer, str):
             check_choice("layer", layer, ("auto",), hint="or pass the number of a layer")
@@ -149,7 +157,7 @@ def code_neighbors(
     return 1 - agreements / sum(len(encoder.codes[layer]) for layer in layers), indices
 
 
-def code_graph(distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> Any:
+def code_graph(distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> sp.csr_matrix:
     """Return the graph of lists of neighbours, as scikit-learn's `kneighbors_graph` gives it."""
     values = np.ones_like(distances) if mode == "connectivity" else distances
     return sp.csr_matrix(neighbor_graph(values, indices, n_columns))
