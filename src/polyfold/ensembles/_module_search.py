@@ -47,7 +47,7 @@ class SearchResult(NamedTuple):
 class SearchPlan:
     """Groups of modules that give `count` candidates each, and the modules that rank them.
 
-    Candidates come from a graph or a scan. `has_probes` says whether the graph has all rows, or all but the probes.
+    Candidates come from a graph or a scan. The graph has all rows, or without `has_probes` all but the probes.
     """
 
     groups: list[Group]
