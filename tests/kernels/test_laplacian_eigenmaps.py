@@ -72,3 +72,8 @@ def test_intrinsic_dimension(m):
 def test_wrong_parameters_are_named(X, parameter):
     with pytest.raises(ValueError, match=next(iter(parameter))):
         LaplacianEigenmaps(5, **parameter).operator_on(X)
+
+
+def test_distances_that_are_not_square_are_refused(rng):
+    with pytest.raises(ValueError, match=r"needs square distances \(n, n\), got shape \(10, 5\)"):
+        LaplacianEigenmaps(3, neighbors="precomputed").operator_on(rng.random((10, 5)))

@@ -224,17 +224,17 @@ def neighborhoods(
     Return the distinct rows, their neighbourhoods, and the distinct row of every row (None if all differ). Duplicates
     would otherwise replace the neighbours of a point.
     """
-    points, row_points, near = X, None, _neighborhoods(kernel, X, default)
     given = takes_distances(kernel)
+    points, row_points, copies = X, None, None
     # A graph of distances may hold too few neighbours to spare some of them.
-    spare = not is_graph(kernel.neighbors) and not (given and sp.issparse(X))
-    if spare and not near.distances[:, 0].all():
-        copies = _coincident(near) if given else distinct_rows(X)
-        if copies is not None:
-            first, row_points = copies
-            points = X[np.ix_(first, first)] if given else X[first]
-            near = _neighborhoods(kernel, points, default)
-            near = replace(near, search=_Columns(near.search, first)) if given else near
+    if not is_graph(kernel.neighbors) and not (given and sp.issparse(X)):
+        copies = _coincident(X) if given else distinct_rows(X)
+    if copies is not None:
+        first, row_points = copies
+        points = X[np.ix_(first, first)] if given else X[first]
+    near = _neighborhoods(kernel, points, default)
+    if copies is not None and given:
+        near = replace(near, search=_Columns(near.search, copies[0]))
     if not near.distances.any():
         raise ValueError(
             f"{type(kernel).__name__} needs points at different places, got {near.n_samples} points whose "
@@ -243,14 +243,14 @@ def neighborhoods(
     return points, near, row_points
 
 
-def _coincident(near: Neighborhoods) -> tuple[NDArray, NDArray]:
-    """First of each set of points at distance zero, and for every point which of those it is."""
-    graph = near.graph()
-    graph.data = (graph.data == 0).astype(np.float64)
-    graph.eliminate_zeros()
-    _, first, inverse = np.unique(
-        connected_components(graph, directed=False)[1], return_index=True, return_inverse=True
-    )
+def _coincident(distances: NDArray) -> tuple[NDArray, NDArray] | None:
+    """First of each set of points at distance zero, and for every point which of those it is; None if all differ."""
+    if distances.shape[0] != distances.shape[1]:
+        return None  # the search refuses them
+    count, labels = connected_components(sp.csr_array(distances == 0), directed=False)
+    if count == len(distances):
+        return None
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return first, inverse
 
 
