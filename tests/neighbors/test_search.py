@@ -65,6 +65,30 @@ def test_single_precision_rows_are_searched_at_any_scale(X, factor):
     np.testing.assert_array_equal(near.indices, brute_force(rows, rows, 7, own=True)[1])
 
 
+@pytest.mark.parametrize("kind", ["plain", "float32", "tight", "duplicates", "integers", "outlier", "far"])
+def test_faiss_does_not_change_the_exact_search(kind, rng, monkeypatch):
+    pytest.importorskip("faiss")
+    X = rng.standard_normal((300, 24))
+    rows = {
+        "plain": X,
+        "float32": X.astype(np.float32),
+        "tight": X[np.arange(300) % 5] + 1e-6 * X,
+        "duplicates": X[np.arange(300) % 90],
+        "integers": np.round(X),
+        "outlier": np.vstack([X, np.full(24, 1e6)]),
+        "far": np.vstack([X, np.full(24, 1e60)]),
+    }[kind]
+    expected = find_neighbors(rows, 7)
+    monkeypatch.setattr("polyfold.neighbors._search._FAISS_PRODUCTS", 0)
+    near = find_neighbors(rows, 7)
+    # Duplicates are ties, of which any may be listed.
+    np.testing.assert_array_equal(near.distances, expected.distances)
+    if kind != "duplicates":
+        np.testing.assert_array_equal(near.indices, expected.indices)
+    new = rows[::7] + 1e-3
+    np.testing.assert_array_equal(near.query(new, 5)[0], expected.query(new, 5)[0])
+
+
 def test_clusters_far_apart_are_resolved(X):
     rows = np.concatenate([X[:75], X[75:] + 1e6])
     near = find_neighbors(rows, 7)

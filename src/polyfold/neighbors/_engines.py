@@ -15,10 +15,7 @@ from polyfold._linalg import row_blocks
 from polyfold._policy import CANDIDATES_PER_NEIGHBOR, HNSW_EFFORT, HNSW_LINKS
 from polyfold._threads import in_blocks, n_threads
 from polyfold._validation import import_extra
-from polyfold.neighbors._search import QUERIES, SEARCHES, Exact, Frame, without_self
-
-# Sums of squares of entries up to this size are finite in single precision.
-_FAR = 2.0**55
+from polyfold.neighbors._search import QUERIES, SEARCHES, SINGLE_RANGE, Exact, Frame, without_self
 
 
 class _Faiss:
@@ -68,7 +65,7 @@ class _Faiss:
         return distances, indices
 
     def _query_block(self, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
-        far = np.abs(rows).max(axis=1) > _FAR
+        far = np.abs(rows).max(axis=1) > SINGLE_RANGE
         squared, indices = self._search(np.where(far[:, None], 0, rows).astype(np.float32), k)
         distances = np.sqrt(np.maximum(squared, 0.0), dtype=np.float64)
         # Duplicates can disconnect the graph, and single precision can overflow: search those rows exactly.
@@ -135,9 +132,9 @@ def _openmp(faiss: Any, count: int) -> Iterator[None]:
 def _single(rows: NDArray) -> NDArray:
     """Rows in single precision, or an error if they exceed its range."""
     far = np.abs(rows).max(initial=0.0)
-    if far > _FAR:
+    if far > SINGLE_RANGE:
         raise ValueError(
-            f"the FAISS engine (single precision) needs rows within {_FAR:.0e} times their typical distance, "
+            f"the FAISS engine (single precision) needs rows within {SINGLE_RANGE:.0e} times their typical distance, "
             f"got one at {far:.0e}; drop such rows, or use the exact engine."
         )
     return rows.astype(np.float32)

@@ -4,6 +4,7 @@ import importlib.util
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils.extmath import row_norms
 from polyfold._linalg import block_rows, row_blocks
 from polyfold._policy import EXACT_ROWS
 from polyfold._threads import in_blocks, threaded, using_threads
-from polyfold._validation import check_choice, check_count, outside, sum_duplicates
+from polyfold._validation import check_choice, check_count, import_extra, outside, sum_duplicates
 from polyfold.exceptions import GraphWarning
 
 # Search classes by engine name; `_engines` adds its own.
@@ -32,10 +33,14 @@ LOWEST_RECALL = 0.9
 _FRAME_ROWS = 2001
 # Extra candidates of the exact search, because rounding can change the order of the last ones.
 _SPARE = 4
+# Multiplications from which on the exact search uses FAISS, if it is installed: below, scikit-learn takes a second.
+_FAISS_PRODUCTS = 2e9
 # Queries per block; one thread searches one block.
 QUERIES = 2048
-# Sums of squares stay finite for entries up to 2 to this power, in single and in double precision.
-_LARGEST = {4: 55, 8: 500}
+# Sums of squares of entries up to this size are finite in single precision.
+SINGLE_RANGE = 2.0**55
+# The same by the bytes of a number, in single and in double precision.
+_LARGEST = {4: SINGLE_RANGE, 8: 2.0**500}
 # Relative difference of distances that single precision cannot resolve: closer distances are ties.
 _ROUNDING = 1e-5
 
@@ -75,6 +80,11 @@ class Neighborhoods:
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest training points of new rows, shape (n, k)."""
         return _in_order(*self.search.query(X, min(k, self.n_samples)))
+
+    @property
+    def finds_itself(self) -> bool:
+        """Whether a query with a training point returns this point first: the search is exact, and no two coincide."""
+        return isinstance(self.search, Exact) and bool(self.distances[:, 0].all())
 
     def graph(self) -> Any:
         """Return the directed graph of distances as a sparse (n, n) matrix; zeros of duplicates are kept."""
@@ -209,7 +219,7 @@ class Frame:
         return out
 
     def _bounded(self, block: NDArray) -> NDArray:
-        limit = 2.0 ** _LARGEST[np.dtype(self.dtype).itemsize]
+        limit = _LARGEST[np.dtype(self.dtype).itemsize]
         size = np.abs(block).max(initial=0.0)
         if not size <= limit:
             raise ValueError(
@@ -232,7 +242,11 @@ def _power_of_two(sizes: NDArray) -> float:
 
 
 class Exact:
-    """scikit-learn's trees for few columns and brute force for many; distances are recomputed from differences."""
+    """scikit-learn's trees for few columns and brute force for many; distances are recomputed from differences.
+
+    For many pairs of rows, FAISS's brute force is faster, in single precision. Where its rounding could hide a
+    neighbour, scikit-learn searches again, so the neighbours do not depend on what is installed.
+    """
 
     def __init__(self, X: Any):
         if sp.issparse(X):
@@ -244,17 +258,50 @@ class Exact:
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest rows, shape (n, k)."""
-        candidates = min(k + _SPARE, self.nearest.n_samples_fit_)
         distances, indices = np.empty((X.shape[0], k)), np.empty((X.shape[0], k), dtype=np.intp)
+        search, table = self._by_sklearn, self._single_precision(X.shape[0])
+        if table is not None:
+            # FAISS is loaded before threads start, so that each of them is limited to one thread of FAISS.
+            search = partial(self._by_faiss, import_extra("faiss", "faiss").knn, table)
 
         def fill(block: slice) -> None:
-            rows = self.frame.apply(X[block])
-            nearest = self.nearest.kneighbors(rows, n_neighbors=candidates, return_distance=False)
-            scaled, nearest = _in_order(_paired_distances(rows, self.nearest._fit_X, nearest), nearest)
-            distances[block], indices[block] = self.frame.scale * scaled[:, :k], nearest[:, :k]
+            scaled, indices[block] = search(self.frame.apply(X[block]), k)
+            distances[block] = self.frame.scale * scaled
 
         in_blocks(fill, X.shape[0], QUERIES)
         return distances, indices
+
+    def _by_sklearn(self, rows: Any, k: int) -> tuple[NDArray, NDArray]:
+        count = min(k + _SPARE, self.nearest.n_samples_fit_)
+        return self._ranked(rows, self.nearest.kneighbors(rows, n_neighbors=count, return_distance=False), k)
+
+    def _by_faiss(self, knn: Any, table: NDArray, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
+        if np.abs(rows).max() > SINGLE_RANGE:
+            return self._by_sklearn(rows, k)
+        squared, candidates = knn(rows.astype(np.float32), table, min(k + _SPARE, len(table)))
+        distances, indices = self._ranked(rows, candidates, k)
+        # A row nearer than the k-th is at most `farthest` from the origin, which bounds the error of its squared
+        # distance. With that error it would be a candidate.
+        farthest = row_norms(rows).astype(np.float64) + distances[:, -1]
+        error = (rows.shape[1] + 8) * np.finfo(np.float32).eps * (2 * farthest) ** 2
+        unsure = np.flatnonzero(~(distances[:, -1] ** 2 + error < squared[:, -1]))
+        if len(unsure) and len(table) > candidates.shape[1]:
+            distances[unsure], indices[unsure] = self._by_sklearn(rows[unsure], k)
+        return distances, indices
+
+    def _ranked(self, rows: Any, candidates: NDArray, k: int) -> tuple[NDArray, NDArray]:
+        """Distances and indices of the `k` nearest candidates of every row."""
+        distances, indices = _in_order(_paired_distances(rows, self.nearest._fit_X, candidates), candidates)
+        return distances[:, :k], indices[:, :k]
+
+    def _single_precision(self, n_queries: int) -> NDArray | None:
+        """Return the rows for FAISS, or None if scikit-learn is to search."""
+        rows = self.nearest._fit_X
+        is_large = n_queries * np.prod(rows.shape, dtype=np.float64) >= _FAISS_PRODUCTS
+        is_brute = self.nearest._fit_method == "brute" and not sp.issparse(rows)
+        if not (is_large and is_brute and importlib.util.find_spec("faiss")):
+            return None
+        return rows.astype(np.float32, copy=False) if np.abs(rows).max() <= SINGLE_RANGE else None
 
 
 SEARCHES["exact"] = Exact
