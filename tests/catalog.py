@@ -286,7 +286,6 @@ ENSEMBLES = [
             network=pf.MultilayerBootstrapNetwork(
                 3, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0
             ),
-            n_init=2,
             random_state=0,
         ),
         minimum=5,
@@ -296,7 +295,6 @@ ENSEMBLES = [
         "BootstrapClustering-chosen",
         pf.BootstrapClustering(
             network=pf.MultilayerBootstrapNetwork(2, n_classes=2, n_clusterings=50, random_state=0),
-            n_init=2,
             random_state=0,
         ),
         minimum=5,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from polyfold.bootstrap import _output, fit_spectral_readout, shared_centers
-from polyfold.clustering import fit_membership, fit_tree
+from polyfold.clustering import fit_tree
 
 SEEDS = np.random.SeedSequence(0)
 
@@ -51,11 +51,3 @@ def test_equal_rows_are_one_point():
     codes = np.zeros((10, 30), dtype=np.uint8)
     Z = fit_spectral_readout(codes, 4, 3, seeds=SEEDS).transform(codes)
     np.testing.assert_allclose(Z, Z[:1].repeat(30, axis=0), atol=1e-7)
-
-
-def test_rows_that_share_little_with_their_cluster_are_noise():
-    codes, y = grouped_codes(300, 40, 12)
-    codes[:, 5] = np.random.default_rng(1).integers(0, 12, 40)
-    is_noise = fit_membership(codes, 12, y, 3).is_noise(codes, y, 0.5)
-    assert is_noise[5]
-    assert is_noise.mean() < 0.05

@@ -145,8 +145,7 @@ def test_neighbours_are_found(call, refused, shared):
 
 
 def test_clusters_are_found_and_kept(call, refused):
-    words = "--set n_init=2"
-    figures = call(f"cluster :iris.csv --drop species,site -n 3 {words} --save c.polyfold -o groups.csv --json")
+    figures = call("cluster :iris.csv --drop species,site -n 3 --save c.polyfold -o groups.csv --json")
     assert figures["clusters"] == 3
     call("cluster :iris.csv --with c.polyfold -o again.npy")
     assert len(np.load("again.npy")) == 150
@@ -174,14 +173,13 @@ def test_levels_are_nested_columns_after_the_clusters(call):
 
 
 def test_a_saved_clusterer_predicts_its_levels(call, refused, shared):
-    call(f"cluster :digits.npy --set noise=0.95 {QUICK} --save c.polyfold -o g.npz")
+    call(f"cluster :digits.npy {QUICK} --save c.polyfold -o g.npz")
     call("cluster :digits.npy --with c.polyfold --levels -o again.npz")
     model, X = pf.load("c.polyfold"), np.load(shared / "digits.npy")
     found = np.load("again.npz")
     numbers = [model.n_clusters_, *model.level_scores_]
     assert list(found["names"]) == ["cluster", *(f"clusters_{number}" for number in model.level_scores_)]
     expected = np.stack([model.predict(X, n_clusters=number) for number in numbers], axis=1)
-    assert (expected == -1).any()
     np.testing.assert_array_equal(found["X"], expected)
     pf.save(pf.Compressed(model, random_state=0).fit(X), "small.polyfold")
     refused("cluster :digits.npy --with small.polyfold --levels -o x.npz", "--levels needs a clusterer with levels")

@@ -278,7 +278,7 @@ def test_embeddings_keep_their_unit_length(call):
 
 def test_advice_to_scale_appears_only_without_scaling(call):
     write(table(w=X[:, 2] * 1e6, c=cycle(*"abcdefgh"), v=cycle(1, 2, 3, 4, 5)))
-    quick = "-n 2 --set n_init=1 --set network__n_clusterings=10"
+    quick = "-n 2 --set network__n_clusterings=10"
     call(f"cluster t.csv {quick} -o g.csv")
     assert "variance" not in call.notes
     call(f"cluster t.csv --prepare none --drop c {quick} -o g.csv")

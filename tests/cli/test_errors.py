@@ -33,7 +33,7 @@ ERRORS = [
     ("cluster :digits.npy -n ² -o g.npy", "-n/--clusters must be a whole number >= 1 or auto, got '²'"),
     ("cluster :digits.npy -n 0 -o g.npy", "-n/--clusters must be a whole number >= 1 or auto, got '0'"),
     ("cluster :digits.npy -n 3 --id name -o g.npy", "--id needs an output that ends in .csv or .parquet"),
-    ("cluster :iris.csv -n 3 --id nam --set n_init=1 -o g.csv", "--id must name columns"),
+    ("cluster :iris.csv -n 3 --id nam -o g.csv", "--id must name columns"),
     ("transform nothing.polyfold :digits.npy -o z.npy", "nothing.polyfold does not exist"),
     ("transform :digits.npy :digits.npy -o z.npy", "must be a file written by polyfold.save"),
     ("transform :digits.polyfold :digits.npy -o z.txt", "--output must end in"),
@@ -61,7 +61,7 @@ def test_damaged_files_are_refused(refused, kind):
 def test_too_many_clusters_and_columns_of_different_scales_are_reported(call, refused, rng):
     refused("cluster :digits.npy -n 500 -o g.npy", "error: -n/--clusters must be at most 120, the number of rows")
     np.save("scales.npy", rng.standard_normal((60, 6)) * [1, 1, 1, 1, 1, 1e5])
-    quick = "--set n_init=1 --set network__n_clusterings=20"
+    quick = "--set network__n_clusterings=20"
     call(f"cluster scales.npy -n 2 {quick} -o g.npy")
     assert "StandardScaler" in call.notes
     call(f"cluster scales.npy -n 2 {quick} --prepare scale -o g.npy")

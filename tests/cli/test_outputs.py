@@ -16,7 +16,7 @@ from polyfold.cli._outputs import write_blocks
 pd = pytest.importorskip("pandas")
 pytest.importorskip("click")
 
-QUICK = "-n 2 --set n_init=1 --set network__n_clusterings=10"
+QUICK = "-n 2 --set network__n_clusterings=10"
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ pytest.importorskip("pandas")
 
 QUICK = """[parameters]
 n_clusters = 5
-n_init = 1
 network = {class = "MultilayerBootstrapNetwork", n_components = 3, n_classes = 3, n_clusterings = 20}
 """
 
@@ -53,7 +52,7 @@ def test_the_command_line_wins_over_the_file(call):
 
 
 def test_parameters_of_the_network_can_be_set(call):
-    call("cluster :digits.npy -n 3 --set n_init=1 --set network__n_clusterings=20 --save c.polyfold -o g.npy")
+    call("cluster :digits.npy -n 3 --set network__n_clusterings=20 --save c.polyfold -o g.npy")
     model = pf.load("c.polyfold")
     assert (model.network.n_clusterings, model.network.n_classes) == (20, 3)
 
@@ -102,7 +101,7 @@ def test_a_file_holds_options_of_its_command(call, refused):
     assert call("cluster :digits.npy --config c.toml --json -o g.npy")["clusters"] == 4
 
 
-@pytest.mark.parametrize("words", ["-n 3", "--set n_init=1", "--prepare none", "--categorical a"])
+@pytest.mark.parametrize("words", ["-n 3", "--set layer=0", "--prepare none", "--categorical a"])
 def test_a_saved_clusterer_takes_no_parameters(refused, words):
     refused(f"cluster :digits.npy --with c.polyfold {words} -o g.npy", "--with applies a saved clusterer")
 

@@ -410,7 +410,7 @@ def test_ids_are_not_overwritten_by_clusters(refused):
 
 
 def test_clusters_carry_row_numbers_or_an_id(call):
-    quick = "-n 2 --set n_init=1 --set network__n_clusterings=10"
+    quick = "-n 2 --set network__n_clusterings=10"
     table("t.csv", CODES * 5, name=[f"00{number}" for number in range(20)])
     call(f"cluster t.csv --drop name {quick} -o g.csv --save g.polyfold")
     groups = pd.read_csv("g.csv")

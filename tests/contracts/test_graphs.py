@@ -52,7 +52,7 @@ def test_networks_take_graphs(network_of):
     network = pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0)
     wrap = {
         "MultilayerBootstrapNetwork": lambda network: network,
-        "BootstrapClustering": lambda network: pf.BootstrapClustering(3, network=network, n_init=2, random_state=0),
+        "BootstrapClustering": lambda network: pf.BootstrapClustering(3, network=network, random_state=0),
         "BootstrapMap": lambda network: pf.BootstrapMap(network=network, layout="spectral"),
     }[network_of]
     with documented_warnings():

@@ -70,7 +70,7 @@ def test_entries_whose_squares_are_zero_are_refused(layout):
 def test_labels_are_those_of_predict_where_means_coincide():
     places = np.repeat(np.random.RandomState(0).randn(4, 3), 30, 0)
     with pytest.warns(match="."):
-        model = pf.BootstrapClustering(6, network=small(), random_state=0, n_init=3).fit(places)
+        model = pf.BootstrapClustering(6, network=small(), random_state=0).fit(places)
     assert np.array_equal(model.predict(places), model.labels_)
 
 

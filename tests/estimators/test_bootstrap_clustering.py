@@ -7,11 +7,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_digits, load_wine, make_blobs
+from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, pairwise_distances
 from sklearn.model_selection import cross_val_score
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from polyfold import BootstrapClustering, MultilayerBootstrapNetwork
@@ -220,27 +219,6 @@ def test_groups_of_copies_are_found(coarse):
     """With half of the rows as centres, every place of copies would be its own centre."""
     X, y = (coarse(part) for part in make_blobs(600, n_features=2, centers=4, cluster_std=0.8, random_state=3))
     assert adjusted_rand_score(y, BootstrapClustering(4, random_state=0).fit(X).labels_) > 0.95
-
-
-def test_noise_removes_no_clusters_from_other_levels():
-    X = StandardScaler().fit_transform(load_wine().data)
-    clustering = BootstrapClustering(3, noise=0.9, random_state=0).fit(X)
-    assert (clustering.labels_ == -1).any()
-    np.testing.assert_array_equal(clustering.labels_at(3), clustering.labels_)
-    for number in (4, 8):
-        assert set(clustering.labels_at(number)) == set(range(number))
-        np.testing.assert_array_equal(clustering.predict(X, n_clusters=number), clustering.labels_at(number))
-
-
-def test_noise_is_what_shares_least_and_none_by_default():
-    X, _ = make_blobs(300, n_features=8, centers=3, random_state=0)
-    rng = np.random.default_rng(0)
-    X = np.vstack([X, rng.uniform(X.min(axis=0), X.max(axis=0), (12, 8))])
-    assert (BootstrapClustering(3, random_state=0).fit(X).labels_ >= 0).all()
-    clustering = BootstrapClustering(3, noise=0.7, random_state=0).fit(X)
-    noisy = clustering.labels_ < 0
-    assert noisy[300:].mean() > 0.5 > 10 * noisy[:300].mean()
-    np.testing.assert_array_equal(clustering.predict(X), clustering.labels_)
 
 
 def test_columns_in_other_units_are_named_once():

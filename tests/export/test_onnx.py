@@ -183,7 +183,7 @@ def test_students_of_transformers(digits, student, n_components):
 def test_students_of_clusterers(digits, n_clusters, student):
     X, _, new = digits
     network = pf.MultilayerBootstrapNetwork(n_clusters, n_classes=5, n_clusterings=20, random_state=0)
-    teacher = pf.BootstrapClustering(n_clusters, network=network, n_init=2, random_state=0)
+    teacher = pf.BootstrapClustering(n_clusters, network=network, random_state=0)
     model = pf.Compressed(teacher, student, random_state=0).fit(X.astype(np.uint8))
     assert list(run(model, new)["label"]) == list(model.predict(new))
 

@@ -201,7 +201,7 @@ def test_models_of_every_kind_have_views(tmp_path):
         (PCA(1).fit(iris), ["coordinate 0"]),
         (pf.NonRedundantEmbedding(2, kernel="rbf", random_state=0).fit(iris), ["coordinates 0 and 1"]),
         (network.fit(iris), [f"layer {i} ({k} centres)" for i, k in ((1, 74), (2, 37), (3, 18), (4, 9))]),
-        (pf.BootstrapClustering(3, network=network, n_init=2, random_state=0).fit(iris), ["map"]),
+        (pf.BootstrapClustering(3, network=network, random_state=0).fit(iris), ["map"]),
         (make_pipeline(StandardScaler(), pf.ModularAutoencoder(3, 2, random_state=0)).fit(iris), 4),
         (FrozenEstimator(pf.ModularKernelPCA(3, 2, random_state=0).fit(iris)), 4),
         (pf.ModularClassifier(pf.ModularKernelPCA(3, 2, random_state=0)).fit(iris, target), 4),
@@ -216,7 +216,7 @@ def test_models_of_every_kind_have_views(tmp_path):
 def test_clusters_and_rival_views_come_with_the_points(tmp_path):
     network = pf.MultilayerBootstrapNetwork(3, n_classes=3, n_clusterings=20, feature_fraction=0.5, random_state=0)
     iris = load_iris().data
-    model = pf.BootstrapClustering(3, network=network, n_init=2, random_state=0).fit(iris)
+    model = pf.BootstrapClustering(3, network=network, random_state=0).fit(iris)
     (one,) = Page(explore(model, iris, views={"raw": iris[:, :2]}, path=tmp_path / "p.html")).chapters
     assert one["columns"][one["color"]]["name"] == "cluster"
     assert one["columns"][0]["values"] == model.labels_.tolist()
@@ -339,7 +339,7 @@ def test_what_has_no_representation_is_refused(tmp_path):
 @pytest.mark.filterwarnings("ignore::polyfold.exceptions.GuessWarning")  # of a small network
 def test_the_levels_of_a_clusterer_are_in_the_page(tmp_path):
     network = pf.MultilayerBootstrapNetwork(2, n_clusterings=20, random_state=0)
-    model = pf.BootstrapClustering(network=network, noise=0.7, random_state=0).fit(X[:200])
+    model = pf.BootstrapClustering(network=network, random_state=0).fit(X[:200])
     (content,) = Page(explore(model, X, path=tmp_path / "levels.html")).chapters
     numbers = list(model.level_scores_)
     assert [level["name"] for level in content["levels"]] == [f"{number} clusters" for number in numbers]

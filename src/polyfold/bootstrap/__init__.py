@@ -18,8 +18,6 @@ from polyfold.bootstrap._output import (
     SpectralReadout,
     fit_output,
     fit_spectral_readout,
-    gather,
-    scatter,
 )
 from polyfold.bootstrap._sampling import (
     ClusteringSpec,
@@ -57,7 +55,6 @@ __all__ = [
     "fit_output",
     "fit_replicates",
     "fit_spectral_readout",
-    "gather",
     "is_auto",
     "layer_sizes",
     "layers_for",
@@ -67,7 +64,6 @@ __all__ = [
     "nearest_by_codes",
     "replicate_checkpoints",
     "sample_rows",
-    "scatter",
     "shared_centers",
     "stored_seed",
     "stream_seed",

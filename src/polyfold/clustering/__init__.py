@@ -1,4 +1,4 @@
-"""Clusters of any representation: trees, levels, stability, membership."""
+"""Clusters of any representation: trees, levels, stability."""
 
 from polyfold.clustering._stability import (
     Replicate,
@@ -14,15 +14,13 @@ from polyfold.clustering._stability import (
     select_levels,
     stability_curve,
 )
-from polyfold.clustering._tree import ClusterTree, Membership, fit_membership, fit_tree
+from polyfold.clustering._tree import ClusterTree, fit_tree
 
 __all__ = [
     "ClusterTree",
-    "Membership",
     "Replicate",
     "cluster_stability",
     "code_replicates",
-    "fit_membership",
     "fit_tree",
     "information",
     "layer_stability",

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from polyfold._linalg import distinct_rows, unit_rows
 from polyfold._policy import COORDINATES_PER_CLUSTER, SMALL_CLUSTERS
 from polyfold._threads import njit
-from polyfold.bootstrap import gather, sample_rows, scatter, stream_seed
+from polyfold.bootstrap import sample_rows, stream_seed
 
 # Rows on which small clusters are found, for each of them; the others join the nearest one.
 ROWS_PER_SMALL_CLUSTER = 40
@@ -77,13 +77,10 @@ def n_leading(n_clusters: int) -> int:
     return max(2, round(COORDINATES_PER_CLUSTER * n_clusters))
 
 
-def fit_tree(
-    Z: NDArray, n_clusters: int | None, *, seeds: np.random.SeedSequence, n_init: int = 1
-) -> tuple[ClusterTree, NDArray]:
+def fit_tree(Z: NDArray, n_clusters: int | None, *, seeds: np.random.SeedSequence) -> tuple[ClusterTree, NDArray]:
     """Build the tree of (n, p) coordinates, and assign these rows to its small clusters.
 
-    `n_clusters`, if given, is a number at which the tree will be cut. The small clusters are those of the best of
-    `n_init` runs of k-means.
+    `n_clusters`, if given, is a number at which the tree will be cut.
 
     Notes
     -----
@@ -92,49 +89,13 @@ def fit_tree(
     U = unit_rows(Z)
     count = SMALL_CLUSTERS + (n_clusters or 0)
     rows = sample_rows(len(U), ROWS_PER_SMALL_CLUSTER * count, seeds)
-    means = _small_means(U[rows], count, n_init, stream_seed(seeds))
+    means = _small_means(U[rows], count, stream_seed(seeds))
     labels = _nearest(U, means)
     sizes = np.bincount(labels, minlength=len(means))
     return ClusterTree(means, _merge_all(Z, labels, sizes, n_clusters), sizes), labels
 
 
-@dataclass(frozen=True)
-class Membership:
-    """Mean similarity of rows with clusters, to find rows that belong to none.
-
-    Attributes
-    ----------
-    weights : (V·k, c)
-        For every centre, the fraction of each cluster that has it, divided by the number of clusterings.
-    usual : (c,)
-        Median, over its members, of the mean similarity with the cluster.
-    n_centers : int
-    """
-
-    weights: np.ndarray
-    usual: np.ndarray
-    n_centers: int
-
-    def similarity(self, codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Mean similarity of (V, n) codes with the clusters of given numbers: (n,)."""
-        return np.take_along_axis(gather(codes, self.weights, self.n_centers), labels[:, None], axis=1)[:, 0]
-
-    def is_noise(self, codes: np.ndarray, labels: np.ndarray, fraction: float) -> np.ndarray:
-        """Whether the similarity is below `fraction` of what is usual in the cluster: (n,)."""
-        return self.similarity(codes, labels) < fraction * self.usual[labels]
-
-
-def fit_membership(codes: np.ndarray, n_centers: int, labels: np.ndarray, n_clusters: int) -> Membership:
-    """Similarity with clusters of training rows, given by their labels."""
-    indicators = np.eye(n_clusters)[labels]
-    sizes = np.maximum(indicators.sum(axis=0), 1.0)
-    weights = scatter(codes, indicators / sizes, n_centers) / len(codes)
-    similarity = Membership(weights, np.zeros(n_clusters), n_centers).similarity(codes, labels)
-    usual = [np.median(similarity[labels == c]) if (labels == c).any() else 0.0 for c in range(n_clusters)]
-    return Membership(weights, np.array(usual), n_centers)
-
-
-def _small_means(U: NDArray, count: int, n_init: int, seed: int) -> NDArray:
+def _small_means(U: NDArray, count: int, seed: int) -> NDArray:
     """Means of `count` small clusters, or the distinct rows if there are no more."""
     groups = distinct_rows(U)
     distinct = U if groups is None else U[groups[0]]
@@ -143,7 +104,7 @@ def _small_means(U: NDArray, count: int, n_init: int, seed: int) -> NDArray:
     with warnings.catch_warnings():
         # Rows that differ by rounding only make fewer clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(count, n_init=n_init, max_iter=STEPS, random_state=seed).fit(U)
+        found = KMeans(count, n_init=1, max_iter=STEPS, random_state=seed).fit(U)
     return found.cluster_centers_[np.unique(found.labels_)]
 
 

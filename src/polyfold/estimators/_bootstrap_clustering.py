@@ -10,7 +10,6 @@ from sklearn.utils import get_tags
 from polyfold._policy import ROWS_PER_CLUSTER, SEARCH_ROWS
 from polyfold._progress import phase
 from polyfold._threads import n_threads
-from polyfold._validation import check_count, check_real
 from polyfold.bootstrap import (
     Encoder,
     SpectralReadout,
@@ -22,10 +21,8 @@ from polyfold.bootstrap import (
 )
 from polyfold.clustering import (
     ClusterTree,
-    Membership,
     Replicate,
     code_replicates,
-    fit_membership,
     layer_stability,
     n_coordinates,
     row_replicates,
@@ -54,11 +51,6 @@ class BootstrapClustering(TreeClusterer):
         Layer whose similarity is clustered; 0 is the first one, -1 the last. "auto" takes the layer farthest from the
         data among the most stable ones (`layer_scores_`), or the last one if the network has no replicates (its
         `n_clusterings` is a number).
-    noise : float, default=0
-        Points whose mean similarity with their cluster is below this fraction of the median there are labelled -1.
-        0 labels none; 0.7 finds points scattered between blobs. Other levels than that of `labels_` have no noise.
-    n_init : int, default=1
-        Runs of k-means for the small clusters, of which the one with the smallest objective is kept.
     random_state : int, RandomState or None, default=None
         Seed of the tree, and of a network that has none of its own.
     n_jobs : int or None, default=None
@@ -117,8 +109,6 @@ class BootstrapClustering(TreeClusterer):
         *,
         network: Any = None,
         layer: Any = "auto",
-        noise: float = 0.0,
-        n_init: int = 1,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -126,8 +116,6 @@ class BootstrapClustering(TreeClusterer):
         self.n_clusters = n_clusters
         self.network = network
         self.layer = layer
-        self.noise = noise
-        self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -135,9 +123,7 @@ class BootstrapClustering(TreeClusterer):
     def _fit_coordinates(
         self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any
     ) -> tuple[NDArray, Subsample | None]:
-        check_real("noise", self.noise, minimum=0, maximum=1)
         check_layer(self.layer)
-        check_count("n_init", self.n_init)
         self.network_ = network = self._network(wanted, seeds)
         with phase("network"):
             replicates, subsample = network._learn(X, n_clusters=wanted, **options)
@@ -159,9 +145,6 @@ class BootstrapClustering(TreeClusterer):
     def _read(self, codes: NDArray) -> NDArray:
         return self.embedding_model_.transform(codes, n_jobs=n_threads()).astype(self._dtype, copy=False)
 
-    def _leaves(self, X: Any) -> tuple[NDArray, NDArray]:
-        return self._code_reader()(self._codes(X))[1:]
-
     def _replicates(
         self, X: Any, wanted: int | None, seeds: np.random.SeedSequence
     ) -> tuple[Replicate, Replicate, NDArray]:
@@ -179,21 +162,10 @@ class BootstrapClustering(TreeClusterer):
 
     def _finish(self, subsample: Subsample | None) -> None:
         encoder = self.network_.encoder_
-        codes, size = encoder.codes[self.layer_], encoder.sizes[self.layer_]
-        self.membership_: Membership | None = None
-        labels = self.cluster_tree_.cut(self.n_clusters_)[self.leaves_]
-        if self.noise:
-            self.membership_ = fit_membership(codes, size, labels, self.n_clusters_)
-        read = self._code_reader()
-        self._noise_rows = read.noise(codes, self.leaves_)
         if subsample is not None:
-            known = self.embedding_, self.leaves_, self._noise_rows
-            reader = RowReader(encoder, self.layer_, read)
-            self.embedding_, self.leaves_, self._noise_rows = subsample.transform_rest(reader, known)
-
-    @property
-    def _is_noise(self) -> NDArray:
-        return self._noise_rows
+            read = CodeReader(self.embedding_model_, self.cluster_tree_, self._dtype)
+            reader, known = RowReader(encoder, self.layer_, read), (self.embedding_, self.leaves_)
+            self.embedding_, self.leaves_ = subsample.transform_rest(reader, known)
 
     def _network(self, wanted: int | None, seeds: np.random.SeedSequence) -> MultilayerBootstrapNetwork:
         rng = np.random.RandomState(stream_seed(child_stream(seeds, "sampling")))
@@ -219,10 +191,6 @@ class BootstrapClustering(TreeClusterer):
     def _codes(self, X: Any) -> NDArray:
         return self.network_._encode(self.network_._validate(X, reset=False), self.layer_)
 
-    def _code_reader(self) -> "CodeReader":
-        cut = self.cluster_tree_.cut(self.n_clusters_)
-        return CodeReader(self.embedding_model_, self.cluster_tree_, cut, self.membership_, self.noise, self._dtype)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         network = MultilayerBootstrapNetwork() if self.network is None else self.network
@@ -232,23 +200,13 @@ class BootstrapClustering(TreeClusterer):
 
 @dataclass(frozen=True)
 class CodeReader:
-    """From (V, n) codes to coordinates, small clusters and noise; holds no more than it needs."""
+    """From (V, n) codes to coordinates and small clusters; holds no more than it needs."""
 
     readout: SpectralReadout
     tree: ClusterTree
-    cut: NDArray
-    membership: Membership | None
-    threshold: float
     dtype: Any
 
-    def __call__(self, codes: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """Return coordinates (n, p), small clusters (n,), and whether rows are noise (n,)."""
+    def __call__(self, codes: NDArray) -> tuple[NDArray, NDArray]:
+        """Return coordinates (n, p) and small clusters (n,)."""
         Z = self.readout.transform(codes, n_jobs=n_threads()).astype(self.dtype, copy=False)
-        leaves = self.tree.assign(Z)
-        return Z, leaves, self.noise(codes, leaves)
-
-    def noise(self, codes: NDArray, leaves: NDArray) -> NDArray:
-        """Whether rows have little in common with their clusters."""
-        if self.membership is None:
-            return np.zeros(len(leaves), dtype=bool)
-        return self.membership.is_noise(codes, self.cut[leaves], self.threshold)
+        return Z, self.tree.assign(Z)

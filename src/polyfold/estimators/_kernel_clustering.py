@@ -198,9 +198,6 @@ class KernelClustering(TreeClusterer):
         take_feature_names(self, self.model_)
         return self
 
-    def _leaves(self, X: Any) -> tuple[NDArray, NDArray]:
-        return self.model_._leaves(X)
-
     def _coordinates(self, X: Any) -> NDArray:
         return self.model_._coordinates(X)
 

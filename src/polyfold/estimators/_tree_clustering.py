@@ -38,7 +38,6 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     """
 
     n_clusters: Any
-    n_init: int = 1
     random_state: Any
     n_jobs: int | None
     cluster_tree_: ClusterTree
@@ -86,8 +85,7 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         check_is_fitted(self)
         cut = self._cut(n_clusters)
         with using_threads(self.n_jobs):
-            leaves, is_noise = self._leaves(X)
-        return np.where(is_noise & self._has_noise(n_clusters), -1, cut[leaves]).astype(np.int32)
+            return cut[self.cluster_tree_.assign(self._coordinates(X))]
 
     @by_blocks
     def transform(self, X: Rows) -> NDArray:
@@ -110,21 +108,14 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         n_clusters : int
         """
         check_is_fitted(self)
-        labels = self._cut(n_clusters)[self.leaves_]
-        return np.where(self._is_noise & self._has_noise(n_clusters), -1, labels).astype(np.int32)
+        return self._cut(n_clusters)[self.leaves_]
 
     def _fit_tree(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any) -> Subsample | None:
         with phase("coordinates"):
             self.embedding_, subsample = self._fit_coordinates(X, wanted, seeds, **options)
         with phase("tree"):
-            streams = child_stream(seeds, "tree")
-            self.cluster_tree_, self.leaves_ = fit_tree(self.embedding_, wanted, seeds=streams, n_init=self.n_init)
+            self.cluster_tree_, self.leaves_ = fit_tree(self.embedding_, wanted, seeds=child_stream(seeds, "tree"))
         return subsample
-
-    def _leaves(self, X: Any) -> tuple[NDArray, NDArray]:
-        """Small cluster of every row, and whether the row is noise."""
-        leaves = self.cluster_tree_.assign(self._coordinates(X))
-        return leaves, np.zeros(len(leaves), dtype=bool)
 
     def _cut(self, n_clusters: int | None) -> NDArray:
         count = self.n_clusters_ if n_clusters is None else check_count("n_clusters", n_clusters)
@@ -192,15 +183,7 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         raise NotImplementedError
 
     def _finish(self, subsample: Subsample | None) -> None:
-        """Fit what depends on the cut, and find coordinates and small clusters of rows outside the sample."""
-
-    def _has_noise(self, n_clusters: int | None) -> bool:
-        """Whether rows can be noise: outliers of the clusters of `labels_` may be whole clusters of another level."""
-        return n_clusters is None or n_clusters == self.n_clusters_
-
-    @property
-    def _is_noise(self) -> NDArray:
-        return np.zeros(len(self.leaves_), dtype=bool)
+        """Find coordinates and small clusters of rows outside the sample."""
 
     @property
     def _n_features_out(self) -> int:

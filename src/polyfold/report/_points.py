@@ -132,15 +132,10 @@ def labels_of_levels(model: Any, X: Table, numbers: Sequence[int]) -> list[NDArr
     """Return the clusters of rows at several levels of a clusterer, given by their numbers of clusters."""
     if not numbers:
         return []
-    # Levels are nested: the small cluster of a row decides all others. Only the level of the labels has noise, -1.
+    # Levels are nested: the small cluster of a row decides all others.
     tree, count = model.cluster_tree_, model.cluster_tree_.n_small
-    small, out = np.asarray(model.predict(X, n_clusters=count)), []
-    for number in numbers:
-        parents = np.full(count + 1, -1)
-        parents[tree.cut(count)] = tree.cut(number)
-        has_noise = number == model.n_clusters_ and bool(getattr(model, "noise", 0))
-        out.append(np.asarray(model.predict(X)) if has_noise else parents[small])
-    return out
+    leaves = np.argsort(tree.cut(count))[np.asarray(model.predict(X, n_clusters=count))]
+    return [tree.cut(number)[leaves] for number in numbers]
 
 
 def _without_label(
