@@ -7,7 +7,9 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 
 import polyfold as pf
+from polyfold.estimators._kernel_clustering import KernelRepresentation
 from polyfold.kernels import DiffusionMaps, LaplacianEigenmaps
+from polyfold.neighbors._search import Exact
 
 
 def unit_rows_of_groups(n=400, groups=8, width=32, noise=0.1, seed=0):
@@ -79,6 +81,61 @@ def test_blocks_and_arrays_give_the_same_clusters():
     np.testing.assert_array_equal(model.predict([X[:100], X[100:]]), model.labels_)
 
 
+def duplicated(X):
+    return X[np.arange(len(X)) % 150]
+
+
+def nearly_duplicated(X):
+    """Rows that differ by less than the search resolves."""
+    X = X.copy()
+    X[1:60:2] = X[:60:2]
+    X[1:60:2, 0] = np.nextafter(X[:60:2, 0], 1)
+    return X
+
+
+def unconnected(X):
+    return X + 5 * (np.arange(len(X)) % 3 == 0)[:, None]
+
+
+@pytest.mark.parametrize("form", [np.float64, np.float32, np.float16])
+@pytest.mark.parametrize("change", [np.copy, duplicated, nearly_duplicated, unconnected])
+@pytest.mark.parametrize("kernel", ["diffusion", "lle", "rbf"])
+def test_training_rows_have_the_labels_and_coordinates_of_the_fit(kernel, change, form):
+    X = form(change(unit_rows_of_groups(200)[0]))
+    model = pf.KernelClustering(6, kernel=kernel, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+    assert model.embedding_.dtype == (np.float32 if form is np.float32 else np.float64)
+
+
+@pytest.mark.parametrize("engine", ["faiss", "pynndescent"])
+def test_training_rows_have_the_labels_of_the_fit_with_approximate_search(engine):
+    pytest.importorskip(engine)
+    X, _ = unit_rows_of_groups(300)
+    kernel = DiffusionMaps(10, neighbors=engine)
+    model = pf.KernelClustering(6, kernel=kernel, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+
+
+def test_neighbours_are_searched_once(monkeypatch):
+    X, _ = unit_rows_of_groups(400)
+    rows, query = [], Exact.query
+    monkeypatch.setattr(Exact, "query", lambda search, X, k: rows.append(len(X)) or query(search, X, k))
+    KernelRepresentation(DiffusionMaps(10)).fit(duplicated(X), 6, np.random.SeedSequence(0))
+    assert rows == [150]
+
+
+def test_the_network_as_a_kernel_is_the_other_clusterer():
+    X, _ = make_blobs(200, n_features=6, centers=4, random_state=0)
+    one = pf.KernelClustering(kernel="bootstrap_network", random_state=0).fit(X)
+    two = pf.BootstrapClustering(random_state=0).fit(X)
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    assert one.level_scores_ == two.level_scores_
+    assert isinstance(one.model_, pf.MultilayerBootstrapNetwork)
+    assert isinstance(two.network_, pf.MultilayerBootstrapNetwork)
+
+
 @pytest.mark.parametrize("kernel", ["auto", "diffusion"])
 def test_the_number_of_threads_changes_nothing(kernel):
     X, _ = unit_rows_of_groups(n=300)
@@ -95,10 +152,11 @@ def test_few_distinct_rows_of_unit_length_are_clustered_by_the_network(rng):
     np.testing.assert_array_equal(clustering.labels_, np.repeat(clustering.labels_[::30], 30))
 
 
-def test_named_columns_give_no_warning(rng):
+@pytest.mark.parametrize("kernel", ["auto", "rbf"])
+def test_named_columns_give_no_warning(rng, kernel):
     pd = pytest.importorskip("pandas")
     rows = rng.standard_normal((100, 4))
     X = pd.DataFrame(rows / np.linalg.norm(rows, axis=1, keepdims=True), columns=list("abcd"))
-    clustering = pf.KernelClustering(3, random_state=0).fit(X)
+    clustering = pf.KernelClustering(3, kernel=kernel, random_state=0).fit(X)
     np.testing.assert_array_equal(clustering.predict(X), clustering.labels_)
     assert list(clustering.feature_names_in_) == list("abcd")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from polyfold._linalg import distinct_rows, unit_rows
+from polyfold._linalg import distinct_rows, row_blocks, unit_rows
 from polyfold._policy import COORDINATES_PER_CLUSTER, SMALL_CLUSTERS
 from polyfold._threads import njit
 from polyfold.bootstrap import sample_rows, stream_seed
@@ -109,8 +109,10 @@ def _small_means(U: NDArray, count: int, seed: int) -> NDArray:
 
 
 def _nearest(U: NDArray, means: NDArray) -> NDArray:
-    squares = np.einsum("ij,ij->i", means, means)
-    return np.argmin(squares - 2.0 * (U @ means.T), axis=1).astype(np.int32)
+    squares, nearest = np.einsum("ij,ij->i", means, means), np.empty(len(U), dtype=np.int32)
+    for rows in row_blocks(len(U), len(means)):
+        nearest[rows] = np.argmin(squares - 2.0 * (U[rows] @ means.T), axis=1)
+    return nearest
 
 
 def _merge_all(Z: NDArray, labels: NDArray, sizes: NDArray, n_clusters: int | None) -> NDArray:

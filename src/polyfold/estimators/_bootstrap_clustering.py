@@ -1,10 +1,11 @@
 """Clustering on the similarity of a multilayer bootstrap network [Zhang2016, app. E]."""
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from polyfold._policy import ROWS_PER_CLUSTER, SEARCH_ROWS
@@ -20,7 +21,6 @@ from polyfold.bootstrap import (
     stream_seed,
 )
 from polyfold.clustering import (
-    ClusterTree,
     Replicate,
     code_replicates,
     layer_stability,
@@ -29,8 +29,91 @@ from polyfold.clustering import (
     select_layer,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network
-from polyfold.estimators._bootstrap_rows import RowReader, Subsample, take_feature_names
+from polyfold.estimators._bootstrap_rows import RowReader
 from polyfold.estimators._tree_clustering import TreeClusterer
+
+
+class NetworkRepresentation(BaseEstimator):
+    """Spectral coordinates of one layer of a bootstrap network; see `Representation`."""
+
+    def __init__(self, network: Any = None, layer: Any = "auto", n_jobs: int | None = None):
+        self.network = network
+        self.layer = layer
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence, **options: Any
+    ) -> tuple[NDArray, NDArray | slice]:
+        """Fit the network, select its layer, and return the coordinates of the rows."""
+        check_layer(self.layer)
+        self.model_ = self._new_network(n_clusters, seeds)
+        with phase("network"):
+            replicates, subsample = self.model_._learn(X, n_clusters=n_clusters, **options)
+        with phase("layer"):
+            self.layer_, self.layer_scores_ = self._select_layer(replicates, n_clusters, seeds)
+        encoder = self.model_.encoder_
+        codes = encoder.codes[self.layer_]
+        count, streams = n_coordinates(codes.shape[1], n_clusters), child_stream(seeds, "readout")
+        self.readout_ = fit_spectral_readout(
+            codes, encoder.sizes[self.layer_], count, seeds=streams, n_jobs=n_threads()
+        )
+        Z = self._read(codes)
+        if subsample is None:
+            return Z, slice(None)
+        with phase("other rows"):
+            reader = RowReader(encoder, self.layer_, partial(_read_one, self.readout_))
+            (Z,) = subsample.transform_rest(reader, (Z,))
+        return Z, subsample.indices
+
+    def transform(self, X: Any) -> NDArray:
+        """Return the coordinates of old or new rows."""
+        return self._read(self.model_._encode(self.model_._validate(X, reset=False), self.layer_))
+
+    def replicates(
+        self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence
+    ) -> tuple[Replicate, Replicate, NDArray | slice]:
+        """Build two trees: from halves of a sample of the rows or, if there are too few, of the clusterings."""
+        network, encoder = self.model_, self.model_.encoder_
+        codes, sizes = encoder.codes[self.layer_], encoder.sizes[: self.layer_ + 1]
+        n = codes.shape[1]
+        if network.metric_ == "precomputed" or n < 2 * ROWS_PER_CLUSTER:
+            # Half of a neighbour graph has lost neighbours, and half of a few rows is too few.
+            left, right = code_replicates(codes, sizes[-1], n_clusters, seeds=seeds)
+            return left, right, slice(None)
+        numbers = sample_rows(n, SEARCH_ROWS, child_stream(seeds, "rows"))
+        options = network._fractions() | {"seeds": seeds, "n_jobs": n_threads()}
+        return *row_replicates(encoder.first, encoder.first.X[numbers], sizes, n_clusters, **options), numbers
+
+    def _read(self, codes: NDArray) -> NDArray:
+        Z = self.readout_.transform(codes, n_jobs=n_threads())
+        return Z.astype(self.model_.embedding_.dtype, copy=False)
+
+    def _new_network(self, n_clusters: int | None, seeds: np.random.SeedSequence) -> MultilayerBootstrapNetwork:
+        rng = np.random.RandomState(stream_seed(child_stream(seeds, "sampling")))
+        if self.network is not None:
+            return clone_network(self.network, rng)
+        # If the number is not known, layers of all widths are needed.
+        return MultilayerBootstrapNetwork(2, n_classes=n_clusters or 2, random_state=rng, n_jobs=self.n_jobs)
+
+    def _select_layer(
+        self, replicates: Encoder | None, n_clusters: int | None, seeds: np.random.SeedSequence
+    ) -> tuple[int, dict[int, float]]:
+        """Return the layer to be clustered, and the stability of those that were compared."""
+        n_layers = len(self.model_.encoder_.sizes)
+        if self.layer != "auto":
+            return self.model_._level(self.layer), {}
+        if replicates is None or n_clusters == 1:
+            return n_layers - 1, {}
+        # Replicates of a sample lack the widest layers.
+        lacking, count = n_layers - len(replicates.sizes), replicates.n_replicates
+        found = layer_stability(replicates.codes, replicates.sizes, n_clusters, n_replicates=count, seeds=seeds)
+        scores = {lacking + layer: score for layer, score in found.items()}
+        return select_layer(scores), scores
+
+
+def _read_one(readout: SpectralReadout, codes: NDArray) -> tuple[NDArray]:
+    """Coordinates of (V, n) codes, for `RowReader`."""
+    return (readout.transform(codes, n_jobs=n_threads()),)
 
 
 class BootstrapClustering(TreeClusterer):
@@ -103,6 +186,8 @@ class BootstrapClustering(TreeClusterer):
     2
     """
 
+    _representation: NetworkRepresentation  # pyright: ignore[reportIncompatibleVariableOverride]
+
     def __init__(
         self,
         n_clusters: Any = None,
@@ -120,93 +205,31 @@ class BootstrapClustering(TreeClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit_coordinates(
-        self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any
-    ) -> tuple[NDArray, Subsample | None]:
-        check_layer(self.layer)
-        self.network_ = network = self._network(wanted, seeds)
-        with phase("network"):
-            replicates, subsample = network._learn(X, n_clusters=wanted, **options)
-        take_feature_names(self, network)
-        encoder = network.encoder_
-        with phase("layer"):
-            self.layer_ = self._select_layer(replicates, wanted, seeds)
-        codes = encoder.codes[self.layer_]
-        count = n_coordinates(codes.shape[1], wanted)
-        self.embedding_model_ = fit_spectral_readout(
-            codes, encoder.sizes[self.layer_], count, seeds=child_stream(seeds, "readout"), n_jobs=n_threads()
-        )
-        self._dtype = network.embedding_.dtype
-        return self._read(codes), subsample
+    @property
+    def network_(self) -> MultilayerBootstrapNetwork:
+        """The fitted network."""
+        return self._representation.model_
 
-    def _coordinates(self, X: Any) -> NDArray:
-        return self._read(self._codes(X))
+    @property
+    def layer_(self) -> int:
+        """The layer whose similarity is clustered."""
+        return self._representation.layer_
 
-    def _read(self, codes: NDArray) -> NDArray:
-        return self.embedding_model_.transform(codes, n_jobs=n_threads()).astype(self._dtype, copy=False)
+    @property
+    def layer_scores_(self) -> dict[int, float]:
+        """Stability of every layer; empty if the layer was given."""
+        return self._representation.layer_scores_
 
-    def _replicates(
-        self, X: Any, wanted: int | None, seeds: np.random.SeedSequence
-    ) -> tuple[Replicate, Replicate, NDArray]:
-        network, encoder = self.network_, self.network_.encoder_
-        codes, sizes = encoder.codes[self.layer_], encoder.sizes[: self.layer_ + 1]
-        n = codes.shape[1]
-        if network.metric_ == "precomputed" or n < 2 * ROWS_PER_CLUSTER:
-            # Half of a neighbour graph has lost neighbours, and half of a few rows is too few: compare halves of the
-            # clusterings.
-            left, right = code_replicates(codes, sizes[-1], wanted, seeds=seeds)
-            return left, right, self.leaves_
-        numbers = sample_rows(n, SEARCH_ROWS, child_stream(seeds, "rows"))
-        options = network._fractions() | {"seeds": seeds, "n_jobs": n_threads()}
-        return *row_replicates(encoder.first, encoder.first.X[numbers], sizes, wanted, **options), self.leaves_[numbers]
+    @property
+    def embedding_model_(self) -> SpectralReadout:
+        """From codes to coordinates."""
+        return self._representation.readout_
 
-    def _finish(self, subsample: Subsample | None) -> None:
-        encoder = self.network_.encoder_
-        if subsample is not None:
-            read = CodeReader(self.embedding_model_, self.cluster_tree_, self._dtype)
-            reader, known = RowReader(encoder, self.layer_, read), (self.embedding_, self.leaves_)
-            self.embedding_, self.leaves_ = subsample.transform_rest(reader, known)
-
-    def _network(self, wanted: int | None, seeds: np.random.SeedSequence) -> MultilayerBootstrapNetwork:
-        rng = np.random.RandomState(stream_seed(child_stream(seeds, "sampling")))
-        if self.network is not None:
-            return clone_network(self.network, rng)
-        # If the number is not known, layers of all widths are needed.
-        return MultilayerBootstrapNetwork(2, n_classes=wanted or 2, random_state=rng, n_jobs=self.n_jobs)
-
-    def _select_layer(self, replicates: Encoder | None, wanted: int | None, seeds: np.random.SeedSequence) -> int:
-        encoder = self.network_.encoder_
-        self.layer_scores_: dict[int, float] = {}
-        if self.layer != "auto":
-            return self.network_._level(self.layer)
-        if replicates is None or wanted == 1:
-            return len(encoder.sizes) - 1
-        # Replicates of a sample lack the widest layers.
-        lacking = len(encoder.sizes) - len(replicates.sizes)
-        count = replicates.n_replicates
-        scores = layer_stability(replicates.codes, replicates.sizes, wanted, n_replicates=count, seeds=seeds)
-        self.layer_scores_ = {lacking + layer: score for layer, score in scores.items()}
-        return select_layer(self.layer_scores_)
-
-    def _codes(self, X: Any) -> NDArray:
-        return self.network_._encode(self.network_._validate(X, reset=False), self.layer_)
+    def _new_representation(self, X: Any) -> NetworkRepresentation:
+        return NetworkRepresentation(self.network, self.layer, self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         network = MultilayerBootstrapNetwork() if self.network is None else self.network
         tags.input_tags = get_tags(network).input_tags
         return tags
-
-
-@dataclass(frozen=True)
-class CodeReader:
-    """From (V, n) codes to coordinates and small clusters; holds no more than it needs."""
-
-    readout: SpectralReadout
-    tree: ClusterTree
-    dtype: Any
-
-    def __call__(self, codes: NDArray) -> tuple[NDArray, NDArray]:
-        """Return coordinates (n, p) and small clusters (n,)."""
-        Z = self.readout.transform(codes, n_jobs=n_threads()).astype(self.dtype, copy=False)
-        return Z, self.tree.assign(Z)

@@ -1,80 +1,67 @@
 """Clusters of any kernel."""
 
 import warnings
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import _num_samples
 
 from polyfold._linalg import are_unit_rows, as_dense, n_distinct, unit_rows
 from polyfold._policy import N_NEIGHBORS, ROWS_PER_CLUSTER, SEARCH_ROWS, STABILITY_ROWS
-from polyfold._progress import phase, shows_progress
-from polyfold._typing import RandomState, Rows
-from polyfold._validation import check_rows, draw_seed, keeps_state_on_failure
+from polyfold._typing import RandomState
+from polyfold._validation import check_rows
 from polyfold.bootstrap import child_stream, sample_rows, stream_seed
-from polyfold.clustering import Replicate, n_coordinates
-from polyfold.estimators._bootstrap_clustering import BootstrapClustering
-from polyfold.estimators._bootstrap_rows import take_feature_names
+from polyfold.clustering import Replicate, fit_tree, n_coordinates
+from polyfold.estimators._bootstrap_clustering import NetworkRepresentation
 from polyfold.estimators._embedding import KernelEmbedding
-from polyfold.estimators._tree_clustering import TreeClusterer
+from polyfold.estimators._tree_clustering import Representation, TreeClusterer
 from polyfold.exceptions import GraphWarning
 from polyfold.kernels import DiffusionMaps, KernelLike, takes_precomputed
 from polyfold.sources import as_source, by_blocks, in_memory, is_stream, pick_rows
-
-# Attributes that a fitted model of any representation has.
-_SHARED = (
-    *("labels_", "n_clusters_", "levels_", "level_scores_", "level_information_", "tree_"),
-    *("cluster_tree_", "embedding_", "leaves_"),
-)
+from polyfold.spectra import Spectrum
 
 
-class EmbeddingClustering(TreeClusterer):
-    """Clusters of one kernel, for `KernelClustering`."""
+class KernelRepresentation(BaseEstimator):
+    """Leading coordinates of a kernel, as rows of unit length; see `Representation`."""
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        kernel: KernelLike = "laplacian_eigenmaps",
-        random_state: RandomState = None,
-        n_jobs: int | None = None,
-    ):
-        self.n_clusters = n_clusters
+    def __init__(self, kernel: KernelLike):
         self.kernel = kernel
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
-    def _fit_coordinates(
-        self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any
-    ) -> tuple[NDArray, None]:
+    def fit(self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence) -> tuple[NDArray, slice]:
+        """Fit the kernel, and return the coordinates of the rows."""
         n, seed = number_of_rows(X), stream_seed(child_stream(seeds, "readout"))
-        self.model_ = KernelEmbedding(n_coordinates(n, wanted), kernel=self.kernel, random_state=seed)
+        self.model_ = KernelEmbedding(n_coordinates(n, n_clusters), kernel=self.kernel, random_state=seed)
         with warnings.catch_warnings():
             # Clusters may well be unconnected.
             warnings.simplefilter("ignore", GraphWarning)
             self.model_.fit(X)
-        take_feature_names(self, self.model_)
-        self._lead = _leading_columns(self.model_)
-        return np.asarray(self._coordinates(X)), None
+        self._trivial = _trivial_coordinates(self.model_.spectrum_, self.model_.n_components)
+        operator = self._operator
+        if is_stream(X) or operator is None or self.model_.landmarks_ is not None or not operator.near.finds_itself:
+            return np.asarray(self.transform(X)), slice(None)
+        # The same, without searching the neighbours of the training rows again.
+        spectrum, dtype = self.model_.spectrum_, self.model_._validate(X, reset=False).dtype
+        Z = operator.on_rows(spectrum.features.functions @ spectrum.readout)
+        return self._join(operator.on_rows(operator.components), Z, dtype), slice(None)
 
     @by_blocks
-    def _coordinates(self, X: Any) -> NDArray:
-        """Coordinates of unit length, after those that are constant on connected components."""
-        Z = np.asarray(self.model_.transform(X))
-        component = np.zeros(len(Z), dtype=np.intp)
-        if len(self._lead) > 1:
-            rows = self.model_._validate(X, reset=False)
-            component = self.model_.spectrum_.features.operator.extend(rows).components
-        lead = np.diag(self._lead)[:, np.argsort(self._lead, kind="stable")]
-        return unit_rows(np.hstack([lead[component], Z])[:, : Z.shape[1]]).astype(Z.dtype, copy=False)
+    def transform(self, X: Any) -> NDArray:
+        """Return the coordinates of old or new rows."""
+        rows, spectrum = self.model_._validate(X, reset=False), self.model_.spectrum_
+        if self._operator is None:
+            Z = np.asarray(self.model_.transform(X))
+            return self._join(np.zeros(len(Z), dtype=np.intp), Z, rows.dtype)
+        features, extension = spectrum.features, self._operator.extend(rows)
+        functions = extension.values(features.functions, features.eigenvalues, features.intercepts)
+        return self._join(extension.components, functions @ spectrum.readout, rows.dtype)
 
-    def _replicates(
-        self, X: Any, wanted: int | None, seeds: np.random.SeedSequence
+    def replicates(
+        self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence
     ) -> tuple[Replicate, Replicate, NDArray]:
-        """Two trees from halves of a sample, and the small clusters of all rows of the sample.
+        """Build two trees from halves of a sample.
 
         Halves are disjoint, unless there are too few rows; then they are three quarters and overlap.
         """
@@ -84,23 +71,28 @@ class EmbeddingClustering(TreeClusterer):
         sample = some_rows(rows, numbers, is_pairs=is_pairs)
         order = np.random.default_rng(child_stream(seeds, "levels")).permutation(n)
         size = n // 2 if n >= 2 * ROWS_PER_CLUSTER else -(-3 * n // 4)
+        wanted = None if n_clusters is None else min(n_clusters, size)
 
         def replicate(number: int, half: NDArray) -> Replicate:
-            model, wanted_here = clone(self), None if wanted is None else min(wanted, size)
+            representation, streams = clone(self), child_stream(seeds, "levels", number)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the warnings were issued for all rows
-                some = some_rows(sample, half, is_pairs=is_pairs)
-                model._fit_tree(some, wanted_here, child_stream(seeds, "levels", number))
-            leaves = model.cluster_tree_.assign(model._coordinates(sample[:, half] if is_pairs else sample))
-            return Replicate(model.cluster_tree_, leaves)
+                Z, _ = representation.fit(some_rows(sample, half, is_pairs=is_pairs), wanted, streams)
+            tree, _ = fit_tree(Z, wanted, seeds=child_stream(streams, "tree"))
+            return Replicate(tree, tree.assign(representation.transform(sample[:, half] if is_pairs else sample)))
 
         left, right = (replicate(i, np.sort(half)) for i, half in enumerate((order[:size], order[-size:])))
-        return left, right, self.leaves_[numbers]
+        return left, right, numbers
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(KernelEmbedding(kernel=self.kernel)).input_tags
-        return tags
+    @property
+    def _operator(self) -> Any:
+        """The operator of a graph kernel, None for kernels of two points."""
+        return getattr(self.model_.spectrum_.features, "operator", None)
+
+    def _join(self, components: NDArray, Z: NDArray, dtype: Any) -> NDArray:
+        """Put the trivial coordinates of connected components before others, and scale rows to unit length."""
+        joined = np.hstack([self._trivial[components], Z])[:, : self.model_.n_components]
+        return unit_rows(np.ascontiguousarray(joined)).astype(dtype, copy=False)
 
 
 class KernelClustering(TreeClusterer):
@@ -133,7 +125,7 @@ class KernelClustering(TreeClusterer):
     kernel_ : str or kernel object
         The kernel given, or the one selected: "bootstrap_network" or :class:`~polyfold.kernels.DiffusionMaps`.
     model_ : estimator
-        The fitted clusterer that does the work.
+        The fitted :class:`MultilayerBootstrapNetwork` or :class:`KernelEmbedding` that the coordinates come from.
     n_features_in_ : int
 
     See Also
@@ -169,37 +161,17 @@ class KernelClustering(TreeClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @keeps_state_on_failure
-    @shows_progress
-    def fit(self, X: Rows, y: object = None) -> Self:
-        """Select the kernel, build the tree of clusters, and cut it.
+    @property
+    def model_(self) -> Any:
+        """The fitted network, or the fitted embedding by the kernel."""
+        return self._representation.model_
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
-            A stream is any container of :func:`polyfold.sources.as_source`: files, blocks, Dask.
-        y : ignored
-        """
-        seeds = np.random.SeedSequence(draw_seed(check_random_state(self.random_state)))
-        seed = stream_seed(child_stream(seeds, "sampling"))
-        if is_stream(X) and not isinstance(X, np.memmap):
-            X = as_source(X)
-        self._wanted(number_of_rows(X))  # refuse before any work
+    def _new_representation(self, X: Any) -> Representation:
         self.kernel_ = self.kernel
         if isinstance(self.kernel, str) and self.kernel == "auto":
             self.kernel_ = DiffusionMaps(N_NEIGHBORS) if _looks_embedded(X) else "bootstrap_network"
         is_network = isinstance(self.kernel_, str) and self.kernel_ == "bootstrap_network"
-        candidate = BootstrapClustering() if is_network else EmbeddingClustering(kernel=self.kernel_)
-        options = {"n_clusters": self.n_clusters, "random_state": seed, "n_jobs": self.n_jobs}
-        with phase("clusters"):
-            self.model_ = candidate.set_params(**options).fit(X)
-        for name in _SHARED:
-            setattr(self, name, getattr(self.model_, name))
-        take_feature_names(self, self.model_)
-        return self
-
-    def _coordinates(self, X: Any) -> NDArray:
-        return self.model_._coordinates(X)
+        return NetworkRepresentation(n_jobs=self.n_jobs) if is_network else KernelRepresentation(self.kernel_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -210,15 +182,20 @@ class KernelClustering(TreeClusterer):
         return tags
 
 
-def _leading_columns(model: KernelEmbedding) -> NDArray:
-    """Size of the trivial eigenvector on each connected component, in the units of the coordinates."""
-    spectrum = model.spectrum_
+def _trivial_coordinates(spectrum: Spectrum, most: int) -> NDArray:
+    """Coordinates of the trivial eigenvectors, for each connected component, the largest components first: (c, ≤ most).
+
+    They are constant on components, and weighted as the first of the other eigenvectors.
+    """
     operator = getattr(spectrum.features, "operator", None)
-    top = float(np.sqrt(spectrum.eigenvalues[0])) if spectrum.rank else 1.0
     if operator is None:
-        return np.array([top / np.sqrt(spectrum.n_samples)])
-    sums = np.bincount(operator.components, weights=operator.weights)
-    return top * np.sqrt(operator.weights.mean() / sums)
+        sizes = np.array([1 / np.sqrt(spectrum.n_samples)])
+    else:
+        sums = np.bincount(operator.components, weights=operator.weights)
+        sizes = np.sqrt(operator.weights.mean() / sums)
+    order = np.argsort(sizes, kind="stable")[:most]
+    top = float(np.sqrt(spectrum.eigenvalues[0])) if spectrum.rank else 1.0
+    return top * sizes[:, None] * (np.arange(len(sizes))[:, None] == order)
 
 
 def _looks_embedded(X: Any) -> bool:

@@ -1,7 +1,7 @@
 """What clusterers share: a tree of clusters on the coordinates of a representation, its levels, and where it is cut."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from polyfold.clustering import (
     select_levels,
     stability_curve,
 )
-from polyfold.estimators._bootstrap_rows import Subsample
+from polyfold.estimators._bootstrap_rows import take_feature_names
 from polyfold.exceptions import DegenerateDataWarning, GuessWarning
 from polyfold.sources import Source, as_source, by_blocks, is_stream
 
@@ -31,15 +31,38 @@ from polyfold.sources import Source, as_source, by_blocks, is_stream
 TREE_FIELDS = np.dtype([("parent", np.int32), ("child", np.int32), ("size", np.int64), ("stability", np.float64)])
 
 
-class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
-    """Base of the clusterers.
+class Representation(Protocol):
+    """Coordinates of unit length in which clusters are looked for: of a bootstrap network or of another kernel.
 
-    Subclasses add `_fit_coordinates`, `_coordinates` and `_replicates`.
+    `model_` is the fitted estimator that they come from.
     """
+
+    model_: Any
+
+    def fit(
+        self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence, **options: Any
+    ) -> tuple[NDArray, NDArray | slice]:
+        """Return the coordinates of all rows, (n, p), and the numbers of the rows that were learned from."""
+        ...
+
+    def transform(self, X: Any) -> NDArray:
+        """Return the coordinates of rows, (n, p); those of the training rows are the ones that `fit` returned."""
+        ...
+
+    def replicates(
+        self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence
+    ) -> tuple[Replicate, Replicate, NDArray | slice]:
+        """Return two trees from halves of a sample, and where the sample is among the rows that were learned from."""
+        ...
+
+
+class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Base of the clusterers; they choose the representation, by `_new_representation`."""
 
     n_clusters: Any
     random_state: Any
     n_jobs: int | None
+    _representation: Representation
     cluster_tree_: ClusterTree
 
     @keeps_state_on_failure
@@ -56,20 +79,23 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         **options : dict
             Passed on to the network's ``fit``, such as ``checkpoint``.
         """
-        rng = check_random_state(self.random_state)
+        seeds = np.random.SeedSequence(draw_seed(check_random_state(self.random_state)))
         if is_stream(X) and not isinstance(X, np.memmap):
             X = as_source(X)  # once: counting the rows may take a pass
-        n = X.n_rows if isinstance(X, Source) else _num_samples(X)
-        wanted = self._wanted(n)
-        seeds = np.random.SeedSequence(draw_seed(rng))
+        wanted = self._wanted(X.n_rows if isinstance(X, Source) else _num_samples(X))
         with using_threads(self.n_jobs):
-            subsample = self._fit_tree(X, wanted, seeds, **options)
+            self._representation = self._new_representation(X)
+            with phase("coordinates"):
+                self.embedding_, learned = self._representation.fit(X, wanted, seeds, **options)
+            take_feature_names(self, self._representation.model_)
+            with phase("tree"):
+                self.cluster_tree_, _ = fit_tree(self.embedding_[learned], wanted, seeds=child_stream(seeds, "tree"))
+                self.leaves_ = self.cluster_tree_.assign(self.embedding_)
             with phase("levels"):
-                self._find_levels(X, wanted, seeds)
-            with phase("other rows"):
-                self._finish(subsample)
-                self.labels_ = self.labels_at(self.n_clusters_)
-                self.levels_ = [self.labels_at(n) for n in self.level_scores_]
+                left, right, sample = self._representation.replicates(X, wanted, child_stream(seeds, "levels"))
+                self._find_levels(wanted, left, right, self.leaves_[learned][sample])
+            self.labels_ = self.labels_at(self.n_clusters_)
+            self.levels_ = [self.labels_at(n) for n in self.level_scores_]
         return self
 
     @by_blocks
@@ -85,14 +111,14 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         check_is_fitted(self)
         cut = self._cut(n_clusters)
         with using_threads(self.n_jobs):
-            return cut[self.cluster_tree_.assign(self._coordinates(X))]
+            return cut[self.cluster_tree_.assign(self._representation.transform(X))]
 
     @by_blocks
     def transform(self, X: Rows) -> NDArray:
         """Coordinates of points in which clusters are looked for, of unit length: (n_samples, n_coordinates)."""
         check_is_fitted(self)
         with using_threads(self.n_jobs):
-            return self._coordinates(X)
+            return self._representation.transform(X)
 
     def fit_transform(self, X: Rows, y: object = None, **options: object) -> NDArray:
         """Fit, and return the coordinates of the training points."""
@@ -109,13 +135,6 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         check_is_fitted(self)
         return self._cut(n_clusters)[self.leaves_]
-
-    def _fit_tree(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any) -> Subsample | None:
-        with phase("coordinates"):
-            self.embedding_, subsample = self._fit_coordinates(X, wanted, seeds, **options)
-        with phase("tree"):
-            self.cluster_tree_, self.leaves_ = fit_tree(self.embedding_, wanted, seeds=child_stream(seeds, "tree"))
-        return subsample
 
     def _cut(self, n_clusters: int | None) -> NDArray:
         count = self.n_clusters_ if n_clusters is None else check_count("n_clusters", n_clusters)
@@ -139,10 +158,9 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             )
         return count
 
-    def _find_levels(self, X: Any, wanted: int | None, seeds: np.random.SeedSequence) -> None:
+    def _find_levels(self, wanted: int | None, left: Replicate, right: Replicate, leaves: NDArray) -> None:
         """Compare replicates: scores of the levels, the number of clusters, stability of every cluster."""
         tree = self.cluster_tree_
-        left, right, leaves = self._replicates(X, wanted, child_stream(seeds, "levels"))
         curve = {n: score for n, score in stability_curve(left, right).items() if n <= tree.n_small}
         if wanted is not None and wanted > tree.n_small:
             warnings.warn(
@@ -167,23 +185,8 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                 stacklevel=outside(),
             )
 
-    def _fit_coordinates(
-        self, X: Any, wanted: int | None, seeds: np.random.SeedSequence, **options: Any
-    ) -> tuple[NDArray, Subsample | None]:
-        """Fit the representation; return coordinates of its training rows, and the sample if these are not all rows."""
+    def _new_representation(self, X: Any) -> Representation:
         raise NotImplementedError
-
-    def _coordinates(self, X: Any) -> NDArray:
-        raise NotImplementedError
-
-    def _replicates(
-        self, X: Any, wanted: int | None, seeds: np.random.SeedSequence
-    ) -> tuple[Replicate, Replicate, NDArray]:
-        """Two trees from halves of a sample, and the small clusters of all rows of the sample."""
-        raise NotImplementedError
-
-    def _finish(self, subsample: Subsample | None) -> None:
-        """Find coordinates and small clusters of rows outside the sample."""
 
     @property
     def _n_features_out(self) -> int:

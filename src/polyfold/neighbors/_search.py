@@ -244,8 +244,8 @@ def _power_of_two(sizes: NDArray) -> float:
 class Exact:
     """scikit-learn's trees for few columns and brute force for many; distances are recomputed from differences.
 
-    For many pairs of rows, FAISS's brute force is faster, in single precision. Where its rounding could hide a
-    neighbour, scikit-learn searches again, so the neighbours do not depend on what is installed.
+    For many pairs of rows, FAISS's brute force is faster, in single precision. If rounding could hide a neighbour of a
+    row, scikit-learn searches it again, so the neighbours do not depend on what is installed.
     """
 
     def __init__(self, X: Any):
