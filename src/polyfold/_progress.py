@@ -313,12 +313,8 @@ def shows_progress(
     @functools.wraps(fit)
     def shown(self: Any, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         verbose = _check_verbose(self.verbose)
-        callbacks = _callbacks_of(self, *args, **kwargs)
-        with watched(type(self).__name__, verbose=verbose, watchers=callbacks):
-            result = fit(self, *args, **kwargs)
-        for found in callbacks:
-            found.finish()
-        return result
+        with watched(type(self).__name__, verbose=verbose, watchers=_callbacks_of(self, *args, **kwargs)):
+            return fit(self, *args, **kwargs)
 
     return shown
 
@@ -358,9 +354,7 @@ class _Callbacks:
             self._task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
     def close(self, fit: Fit, finished: bool) -> None:
-        """Leave the end to `finish`: the callbacks may copy the estimator, which must be fitted."""
-
-    def finish(self) -> None:
         """Announce the end of a fit that did not fail."""
-        # The estimator is fitted, so there is nothing to add to it.
-        self._context.call_on_fit_task_end(estimator=self._estimator, **self._data, reconstruction_attributes={})
+        if finished:
+            # The estimator is fitted, so there is nothing to add to it.
+            self._context.call_on_fit_task_end(estimator=self._estimator, **self._data, reconstruction_attributes={})
