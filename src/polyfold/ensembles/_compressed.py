@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import single_threaded_libraries
@@ -126,22 +126,22 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         target : array-like, optional
             The teacher's output for the rows of `X`, if it is known already (such as ``embedding_``). By default it
             is computed.
+
+        Returns
+        -------
+        self : object
         """
         check_real("holdout", self.holdout, minimum=0, maximum=0.9)
-        raw, X = X, self._validate(X, reset=True)
-        with phase("teacher"):
-            targets = self._teacher_output(raw, y) if target is None else np.asarray(target)
-        if not is_clusterer(self.estimator):
-            targets = np.asarray(targets, dtype=np.float64)
-        if len(targets) != X.shape[0]:
-            raise ValueError(f"target must have one row per sample={X.shape[0]}, got {len(targets)}.")
         rng = check_random_state(self.random_state)
-        self._store_scales(X, targets)
-        train, test = self._split(X.shape[0], rng)
+        rows = self._validate(X, reset=True)
+        with phase("teacher"):
+            targets = self._targets(X, y, target)
+        self._fit_scales(rows, targets)
+        train, test = self._split(rows.shape[0], rng)
         student = self._student(rng, len(train))
         with phase("student"), single_threaded_libraries():  # the batches are too small for several threads
-            self.student_ = student.fit(self._scaled(X[train]), self._training_targets(targets[train], student))
-        self.fidelity_ = self._fidelity(X[test], targets[test])
+            self.student_ = student.fit(self._scaled(rows[train]), self._training_targets(targets[train], student))
+        self.fidelity_ = self._fidelity(rows[test], targets[test])
         return self
 
     def transform(self, X: Table) -> FloatArray:
@@ -160,6 +160,13 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         """Store a fitted model without the fitted teacher, which may hold its training rows."""
         state = super().__getstate__()
         return {**state, "estimator": clone(self.estimator)} if "student_" in state else state
+
+    def _targets(self, X: Table, y: object, given: ArrayLike | None) -> NDArray:
+        """Return the clusters or coordinates that the student learns: those given, or the output of the teacher."""
+        targets = self._teacher_output(X, y) if given is None else np.asarray(given)
+        if len(targets) != _num_samples(X):
+            raise ValueError(f"target must have one row per sample={_num_samples(X)}, got {len(targets)}.")
+        return targets if is_clusterer(self.estimator) else targets.astype(np.float64, copy=False)
 
     def _teacher_output(self, X: Table, y: object) -> NDArray:
         """Return the output of the teacher; an unfitted teacher is fitted as a copy."""
@@ -183,7 +190,8 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         dtype = [np.float64, np.float32, np.uint8]
         return check_rows(self, X, reset=reset, minimum=2 if reset else 1, dtype=dtype)
 
-    def _store_scales(self, X: Matrix, targets: NDArray) -> None:
+    def _fit_scales(self, X: Matrix, targets: NDArray) -> None:
+        """Store the scales of the features, and the clusters or the scale of the coordinates."""
         if is_clusterer(self.estimator):
             self.classes_ = np.unique(targets)
         else:

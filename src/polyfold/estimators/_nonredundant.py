@@ -197,6 +197,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             settings = self._settings(rows.shape[0], seed)
             with phase("selection"):
                 chosen = select_on_sample(kernel, rows, settings)
+            # The selected kernel may take landmarks instead of very many rows.
             if kernel is None and chosen.kernel.takes_few and self.landmarks_ is None:
                 rows, self.landmarks_ = all_or_some(rows, few=True, seed=seed)
             with phase("coordinates"):
