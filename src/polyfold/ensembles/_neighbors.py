@@ -218,16 +218,18 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         k = self._check_neighbors(self.n_neighbors if n_neighbors is None else n_neighbors, X is None)
         expand = None if expand is None else check_count("expand", expand)
-        if not isinstance(self._search, DaskSearch):
-            return SearchResult(*self._nearest(X, k, modules, expand), 1.0)
-        blocks = None if X is None else _modules_of(self.representation_, self._validate(X))
-        options = {"modules": modules, "expand": expand, "deadline": self._deadline()}
-        squared, indices, coverage = self._search.query_blocks(blocks, k, **options)
-        return SearchResult(np.sqrt(squared), indices, coverage)
+        if isinstance(self._search, DaskSearch):
+            blocks = None if X is None else _modules_of(self.representation_, self._validate(X))
+            options = {"modules": modules, "expand": expand, "deadline": self._deadline()}
+            squared, indices, coverage = self._search.query_blocks(blocks, k, **options)
+            return SearchResult(np.sqrt(squared), indices, coverage)
+        distances, indices = self._search_in_memory(X, k, modules, expand)
+        return SearchResult(distances, indices, 1.0)
 
     @by_blocks
-    def _nearest(self, X: Rows | None, k: int, modules: Modules, expand: int | None) -> tuple[NDArray, NDArray]:
-        """Search in memory."""
+    def _search_in_memory(
+        self, X: Rows | None, k: int, modules: Modules, expand: int | None
+    ) -> tuple[NDArray, NDArray]:
         assert isinstance(self._search, ModuleSearch)
         queries, exclude = self._queries(X)
         squared, indices = self._search.query(queries, k, modules=modules, expand=expand, exclude=exclude)
