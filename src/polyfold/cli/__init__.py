@@ -16,68 +16,64 @@ from typing import Any
 
 REQUIREMENTS = ("click", "rich", "pandas")
 # Seconds for the cleanup after a signal, in which further signals are ignored.
-CLEANUP = 2.0
+CLEANUP_SECONDS = 2.0
 
 
 def main() -> None:
-    """Run the command line; errors are one sentence and exit code 2."""
+    """Run the command line and exit with its code."""
     missing = [name for name in REQUIREMENTS if importlib.util.find_spec(name) is None]
     if missing:
         from polyfold._validation import install_command
 
         sys.stderr.write(f"The command line needs {', '.join(missing)}; run: {install_command('cli')}\n")
         sys.exit(2)
-    stop = Stop()
-    signal.signal(signal.SIGTERM, stop)
+    handler = SignalHandler()
+    signal.signal(signal.SIGTERM, handler)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not in the background, where it is ignored
-        signal.signal(signal.SIGINT, stop)
+        signal.signal(signal.SIGINT, handler)
     try:
         from polyfold.cli._main import run
 
         code = run()
-    except Stopped as stopped:
-        code = stopped.exit_code
-    # An import of compiled code or a callback from it can turn the signal into another error.
-    code = stop.exit_code if code and stop.exit_code else code
+    except Interrupted as interrupt:
+        code = interrupt.exit_code
     # The result is decided: a late signal must not change the exit code while the interpreter shuts down.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if stop.exit_code:
-        # Threads of compiled code may still run, and crash if the interpreter frees what they use.
-        with suppress(OSError, AttributeError):  # a closed pipe, or no stream at all
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(code)
+    if handler.exit_code:
+        # An import of compiled code or a callback from it can turn the signal into another error.
+        _exit_at_once(handler.exit_code if code else 0)
     sys.exit(code)
 
 
-class Stopped(KeyboardInterrupt):
+def _exit_at_once(code: int) -> None:
+    """Exit without shutting down: threads of compiled code may still run, and crash if their memory is freed."""
+    with suppress(OSError, AttributeError):  # a closed pipe, or no stream at all
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
+
+
+class Interrupted(KeyboardInterrupt):
     """SIGINT or SIGTERM; a plain KeyboardInterrupt can end Python with the signal instead of an exit code."""
 
     exit_code = 128 + signal.SIGINT
 
 
-class Stop:
-    """Raise `Stopped` for a signal, but not again while files are cleaned up."""
+class SignalHandler:
+    """Raise `Interrupted` for a signal, but not again while files are cleaned up."""
 
     def __init__(self) -> None:
-        self._last, self.exit_code = -CLEANUP, 0
+        self._last, self.exit_code = -CLEANUP_SECONDS, 0
 
     def __call__(self, number: int, _: Any) -> None:
         """Handle a signal."""
         now = time.monotonic()
-        if now - self._last >= CLEANUP:
+        if now - self._last >= CLEANUP_SECONDS:
             self._last = now
-            stopped = Stopped()
-            stopped.exit_code = self.exit_code = 128 + number
-            raise stopped
-
-
-def echo(text: str, *, err: bool = False) -> None:
-    """Print a line on standard output or standard error."""
-    import click
-
-    click.echo(text, err=err)
+            interrupt = Interrupted()
+            interrupt.exit_code = self.exit_code = 128 + number
+            raise interrupt
 
 
 class Terminal:
@@ -97,8 +93,10 @@ class Terminal:
 
     def result(self, figures: dict[str, Any], *, always: bool = False) -> None:
         """Print figures as JSON, as a table if they are the result of the command, or as a line on a terminal."""
+        import click
+
         if self.as_json:
-            echo(json.dumps(figures, default=_plain, ensure_ascii=False))
+            click.echo(json.dumps(figures, default=_plain, ensure_ascii=False))
         elif always:
             from rich.table import Table
 
@@ -107,7 +105,7 @@ class Terminal:
                 table.add_row(name, _text(value))
             _console().print(table)
         elif self.is_shown:
-            echo(", ".join(f"{name}: {_text(value)}" for name, value in figures.items()), err=True)
+            click.echo(", ".join(f"{name}: {_text(value)}" for name, value in figures.items()), err=True)
 
 
 def _console() -> Any:
@@ -118,8 +116,10 @@ def _console() -> Any:
 
 
 @contextmanager
-def notes() -> Iterator[None]:
+def warnings_as_notes() -> Iterator[None]:
     """Print each warning once, as one line on standard error."""
+    import click
+
     shown: set[str] = set()
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -128,7 +128,7 @@ def notes() -> Iterator[None]:
             text += " The option for this is --prepare scale."
         if text not in shown:
             shown.add(text)
-            echo(f"note: {text}", err=True)
+            click.echo(f"note: {text}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
@@ -138,14 +138,14 @@ def notes() -> Iterator[None]:
         yield
 
 
-def sentence(error: BaseException) -> str:
+def error_message(error: BaseException) -> str:
     """Return the message of an error in one line."""
     if isinstance(error, FileNotFoundError) and error.filename:
         return f"{error.filename} does not exist."
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def nearest(name: str, names: Sequence[str]) -> str:
+def suggestion(name: str, names: Sequence[str]) -> str:
     """Return the name that may have been meant, or all names."""
     from difflib import get_close_matches
 
@@ -158,12 +158,6 @@ def shortened(names: Any) -> str:
     """Return the first names of a list."""
     names = list(map(str, names))
     return ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "") if names else "none"
-
-
-def aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return rows of text as lines with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _text(value: Any) -> str:

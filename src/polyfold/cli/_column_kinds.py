@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from polyfold.cli import aligned
-
 # Text that begins like a number: dates, times, numbers with units.
 LIKE_NUMBER = r"[-+−(]?\s?[$€£¥]?\s?\d.*"
 # A number with at most one symbol before or after it.
@@ -217,7 +215,7 @@ class Plan:
             more = [f"… ({len(names)} in all)"] if len(names) > shown else []
             if columns:
                 rows.append((kind, use, ", ".join(names[:shown] + more)))
-        return aligned(rows)
+        return _aligned(rows)
 
     def table(self, numbers: str = USES[NUMBER]) -> list[str]:
         """Return one line per column, below a line of headings."""
@@ -226,7 +224,13 @@ class Plan:
             (c.name, c.kind, str(c.distinct), str(c.missing), c.example[:30], uses[c.kind], c.remark)
             for c in self.columns
         ]
-        return aligned([("column", "kind", "distinct", "missing", "example", "what is done with it", ""), *rows])
+        return _aligned([("column", "kind", "distinct", "missing", "example", "what is done with it", ""), *rows])
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return rows of text as lines with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def make_plan(

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier, is_clusterer, is_regressor
@@ -16,9 +17,9 @@ from sklearn.neighbors import NearestNeighbors
 
 import polyfold
 from polyfold._progress import track
-from polyfold.cli import Terminal, echo
+from polyfold.cli import Terminal
 from polyfold.cli._estimators import FitOptions, ModelRows, estimator_names, last_step, model_info, n_modules, summary
-from polyfold.cli._fitting import fit_model, plan_lines, planned
+from polyfold.cli._fitting import fit_model, plan_columns, plan_lines
 from polyfold.cli._inputs import (
     SUFFIXES,
     ArrayData,
@@ -84,12 +85,12 @@ def fit_file(
 
 def _plan(data: str, options: FitOptions, terminal: Terminal) -> dict[str, Any]:
     """Print what each column is and what would be done with it."""
-    opened = planned(open_features(data, options.selection), options)
+    opened = plan_columns(open_features(data, options.selection), options)
     if isinstance(opened, ArrayData):
         return {"rows": opened.n_rows, "columns": opened.n_columns, "type": str(opened.values.dtype)}
     if terminal.as_json and opened.plan is not None:
         return {"file": data, **opened.plan.as_dict(), "rows": opened.n_rows}
-    echo("\n  ".join(plan_lines(opened, options.prepare, by_kind=False)))
+    click.echo("\n  ".join(plan_lines(opened, options.prepare, by_kind=False)))
     return {}
 
 

@@ -17,7 +17,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 import polyfold
-from polyfold.cli import nearest, shortened
+from polyfold.cli import shortened, suggestion
 from polyfold.cli._column_kinds import NUMBER, TEXT, USES, Plan
 from polyfold.cli._inputs import ArrayData, FileData, Selection, block_rows, image_shape, open_data, open_features
 from polyfold.cli._readers import TableData
@@ -142,8 +142,8 @@ def find_class(name: str) -> type:
         if inspect.isclass(cls) and issubclass(cls, BaseEstimator):
             return cls
     raise ValueError(
-        f"{name!r} must be a class of polyfold ({nearest(name, list(classes))}) or an estimator of scikit-learn by its "
-        "path, such as sklearn.linear_model.LogisticRegression."
+        f"{name!r} must be a class of polyfold ({suggestion(name, list(classes))}) or an estimator of scikit-learn by "
+        "its path, such as sklearn.linear_model.LogisticRegression."
     )
 
 
@@ -338,7 +338,9 @@ def _open_columns(model: Any, plan: Plan | None, path: str, selection: Selection
         )
     if isinstance(data, ArrayData):
         return data
-    return data.unplanned(only_numbers=not isinstance(model, Pipeline)) if plan is None else data.as_planned(plan)
+    return (
+        data.with_guessed_kinds(only_numbers=not isinstance(model, Pipeline)) if plan is None else data.with_plan(plan)
+    )
 
 
 def _as_columns(data: ArrayData, plan: Plan) -> ArrayData:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import click
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -22,7 +23,7 @@ from sklearn.utils import get_tags
 import polyfold
 from polyfold._linalg import are_unit_rows
 from polyfold._validation import import_extra
-from polyfold.cli import Terminal, echo
+from polyfold.cli import Terminal
 from polyfold.cli._column_kinds import (
     CATEGORIES,
     CODE,
@@ -67,9 +68,9 @@ def fit_model(
     if cluster is not None and y is not None:
         raise ValueError(f"--cluster fits models that learn without targets, got {options.model}; omit --cluster.")
     is_streamed = _is_streamed(data, estimator, stream)
-    data = planned(data, options)
+    data = plan_columns(data, options)
     if isinstance(data, TableData):
-        echo("\n  ".join(plan_lines(data, options.prepare, by_kind=True)), err=True)
+        click.echo("\n  ".join(plan_lines(data, options.prepare, by_kind=True)), err=True)
     with connected(cluster), terminal.working(options.model), _without_advice(data, options.prepare):
         if is_streamed or cluster is not None:
             model = _fit_blocks(data, estimator, options.prepare, on_cluster=cluster is not None)
@@ -120,7 +121,7 @@ def _without_advice(data: FileData, prepare: str) -> Iterator[None]:
         yield
 
 
-def planned(data: FileData, options: FitOptions) -> FileData:
+def plan_columns(data: FileData, options: FitOptions) -> FileData:
     """Return rows with a kind for every column; columns named by --columns, or with --prepare none, are all used."""
     if isinstance(data, ArrayData):
         if options.categorical:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier, is_regressor
 
 from polyfold._validation import import_extra
-from polyfold.cli import nearest
+from polyfold.cli import suggestion
 from polyfold.cli._readers import Csv, Parquet, TableData, parquet_files
 from polyfold.sources import Source, as_source, stack_rows
 
@@ -168,7 +168,7 @@ def column_names(option: str, wanted: Sequence[str], names: Sequence[str], path:
             raise ValueError(f"{option} must have ranges from the lower to the higher number, got {part!r}.")
         for name in map(str, range(int(first), int(last) + 1)) if is_range else [part]:
             if name not in known:
-                raise ValueError(f"{option} must name columns of {path}, got {name!r}; {nearest(name, names)}.")
+                raise ValueError(f"{option} must name columns of {path}, got {name!r}; {suggestion(name, names)}.")
             chosen[name] = True
     return list(chosen)
 
@@ -212,7 +212,7 @@ def find_target(data: FileData, selection: Selection) -> Any:
     if not selection.files:
         raise ValueError(
             f"--target must be a column of {data.path}, or a file that ends in {', '.join(SUFFIXES)}, got {target!r}; "
-            f"{nearest(target, data.all_names)}."
+            f"{suggestion(target, data.all_names)}."
         )
     return _read_target_file(target, selection)
 

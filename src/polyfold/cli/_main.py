@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 
 import click
 
-from polyfold.cli import Stopped, Terminal, notes, sentence
+from polyfold.cli import Interrupted, Terminal, error_message, warnings_as_notes
 
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; return 0, 2 after an error, 130 after Ctrl-C, or 143 after SIGTERM."""
     try:
-        with notes():
+        with warnings_as_notes():
             return commands.main(arguments, prog_name="polyfold", standalone_mode=False) or 0
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except (KeyboardInterrupt, click.exceptions.Abort) as interrupt:
         click.echo("interrupted; nothing was written.", err=True)
         # click raises Abort from the interrupt.
-        return getattr(interrupt.__cause__ or interrupt, "exit_code", Stopped.exit_code)
+        return getattr(interrupt.__cause__ or interrupt, "exit_code", Interrupted.exit_code)
     except click.ClickException as error:
         return _refuse(error.format_message())
     except BrokenPipeError:
@@ -32,7 +32,7 @@ def run(arguments: list[str] | None = None) -> int:
     except Exception as error:  # one sentence for the user; POLYFOLD_DEBUG=1 shows the traceback
         if os.environ.get("POLYFOLD_DEBUG"):
             raise
-        return _refuse(sentence(error))
+        return _refuse(error_message(error))
 
 
 def _refuse(message: str) -> int:
@@ -58,7 +58,7 @@ def commands() -> None:
 Command = Callable[..., Any]
 
 
-def _with(*options: Command) -> Command:
+def _options(*options: Command) -> Command:
     def decorate(function: Command) -> Command:
         for option in reversed(options):
             function = option(function)
@@ -128,7 +128,7 @@ SEED = click.option(
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 ID = click.option("--id", metavar="NAME", help="Column to copy to the output; it is not used for fitting.")
 TEXTS = click.option("--texts", metavar="COLUMN", help="Column, or array of an .npz file, with a text for every row.")
-SELECT = _with(
+SELECT = _options(
     click.option(
         "--target", help="Targets: a column, an array of an .npz file, 'folder' for images in subfolders, or a file."
     ),
@@ -147,7 +147,7 @@ SELECT = _with(
         "--header/--no-header", default=None, help="Whether .csv files begin with column names; found out by default."
     ),
 )
-FIT = _with(
+FIT = _options(
     click.option(
         "--set",
         "settings",
@@ -194,7 +194,7 @@ def _run_fit(function: Command, output: str | None, plan: bool, is_result: bool 
 
 
 @commands.command()
-@_with(DATA, FIT, SELECT, SEED, JSON)
+@_options(DATA, FIT, SELECT, SEED, JSON)
 @click.option(
     "--model", default="ModularKernelPCA", show_default=True, help="Class to fit; `polyfold info` lists them."
 )
@@ -219,7 +219,7 @@ def fit(**options: Any) -> None:
 
 
 @commands.command()
-@_with(MODEL, DATA, OUTPUT, SELECT, JSON)
+@_options(MODEL, DATA, OUTPUT, SELECT, JSON)
 @click.option("--reconstruct", is_flag=True, help="Write reconstructions; to a folder, as images.")
 def transform(**options: Any) -> None:
     """Write the coordinates of DATA in the representation of MODEL.
@@ -236,7 +236,7 @@ def transform(**options: Any) -> None:
 
 
 @commands.command()
-@_with(MODEL, DATA, OUTPUT, SELECT, JSON)
+@_options(MODEL, DATA, OUTPUT, SELECT, JSON)
 @click.option("--queries", help="File with the rows to find neighbours of; all rows of DATA by default.")
 @click.option("-k", "--neighbors", type=click.IntRange(1), default=10, show_default=True, help="Number of neighbours.")
 @click.option("--modules", type=click.IntRange(1), help="Number of modules to scan; all by default.")
@@ -256,7 +256,7 @@ def search(**options: Any) -> None:
 
 
 @commands.command()
-@_with(DATA, FIT, SELECT, ID, SEED, JSON)
+@_options(DATA, FIT, SELECT, ID, SEED, JSON)
 @click.option("-n", "--clusters", callback=_number_of_clusters, help="Number of clusters, or auto.  [default: auto]")
 @click.option("--levels", is_flag=True, help="Write also the clusters of every level, one column each, coarse to fine.")
 @click.option(
@@ -290,7 +290,7 @@ def cluster(**options: Any) -> None:
 
 
 @commands.command(name="map")
-@_with(DATA, FIT, SELECT, SEED, JSON)
+@_options(DATA, FIT, SELECT, SEED, JSON)
 @click.option("--save", help="File for the fitted map.")
 def map_(**options: Any) -> None:
     """Map the rows of DATA to two dimensions.
@@ -307,7 +307,7 @@ def map_(**options: Any) -> None:
 
 
 @commands.command()
-@_with(MODEL, DATA, SELECT, SEED, JSON)
+@_options(MODEL, DATA, SELECT, SEED, JSON)
 def evaluate(**options: Any) -> None:
     """Evaluate MODEL on DATA.
 
@@ -322,7 +322,7 @@ def evaluate(**options: Any) -> None:
 
 
 @commands.command()
-@_with(MODEL, DATA, OUTPUT, SELECT, TEXTS, SEED, JSON)
+@_options(MODEL, DATA, OUTPUT, SELECT, TEXTS, SEED, JSON)
 @click.option("--title", help="Title of the HTML page.")
 def explain(**options: Any) -> None:
     """Explain the axes, clusters or modules of MODEL by the columns of DATA.
@@ -340,7 +340,7 @@ def explain(**options: Any) -> None:
 
 
 @commands.command()
-@_with(MODEL, DATA, OUTPUT, SELECT, TEXTS, JSON)
+@_options(MODEL, DATA, OUTPUT, SELECT, TEXTS, JSON)
 @click.option("--title", help="Title of the report.")
 @click.option("--points", type=click.IntRange(10), default=10_000, show_default=True, help="Most points to show.")
 def report(**options: Any) -> None:

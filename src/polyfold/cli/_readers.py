@@ -370,13 +370,13 @@ class TableData:
             )
         return replace(self, plan=plan)
 
-    def unplanned(self, *, only_numbers: bool) -> "TableData":
+    def with_guessed_kinds(self, *, only_numbers: bool) -> "TableData":
         """Return the same rows as numbers, and categories for other columns, for models fitted without a plan."""
         formats, _ = self.reader.number_formats(self.names)
         kinds = {name: NUMBER if only_numbers or formats[name] is not None else CATEGORY for name in self.names}
         return replace(self, plan=Plan(tuple(Column(*kind) for kind in kinds.items()), number_formats=formats))
 
-    def as_planned(self, plan: Plan) -> "TableData":
+    def with_plan(self, plan: Plan) -> "TableData":
         """Return the columns of a stored plan, with its kinds; numbers may be written in another format."""
         formats, _ = self.reader.number_formats(plan.names(NUMBER))
         known = {column.name for column in plan.columns if column.remark}
