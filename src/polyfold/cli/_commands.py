@@ -1,10 +1,8 @@
 """What each command does: files in, files and figures out."""
 
 import contextlib
-import importlib.util
 import sys
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 import polyfold
 from polyfold._progress import track
 from polyfold.cli import Terminal
-from polyfold.cli._estimators import FitOptions, ModelRows, estimator_names, last_step, model_info, n_modules, summary
+from polyfold.cli._estimators import FitOptions, ModelRows, last_step, n_modules, summary
 from polyfold.cli._fitting import fit_model, plan_columns, plan_lines
 from polyfold.cli._inputs import (
     SUFFIXES,
@@ -27,7 +25,6 @@ from polyfold.cli._inputs import (
     Selection,
     open_data,
     open_features,
-    read_column,
     read_ids,
     read_target,
     target_for,
@@ -48,19 +45,6 @@ from polyfold.report import labels_of_levels, score_model
 
 # Levels with more clusters get no names.
 NAMED = 50
-# A module of every extra.
-EXTRAS = {
-    "cli": "pyarrow",
-    "dask": "dask",
-    "faiss": "faiss",
-    "map": "openTSNE",
-    "onnx": "onnx",
-    "plot": "matplotlib",
-    "progress": "tqdm",
-    "pyamg": "pyamg",
-    "pynndescent": "pynndescent",
-    "torch": "torch",
-}
 
 
 def fit_file(
@@ -345,7 +329,7 @@ def explain_file(
     path = check_output("--output", output, [data, model, *selection.files], (".csv", ".html"))
     rows = ModelRows(polyfold.load(model), data, selection)
     X = rows.all()
-    words = _texts(rows, X, texts)
+    words = rows.texts(X, texts)
     with terminal.working("explain"):
         explanation = polyfold.explain(rows.model, X, texts=words, images=_grey(rows.image_shape(X)), random_state=seed)
     if path.suffix.lower() == ".csv":
@@ -371,7 +355,7 @@ def report_file(
     path = check_output("--output", output, [data, model, *selection.files], (".html",))
     rows = ModelRows(polyfold.load(model), data, selection)
     X, y = rows.all(), _named_target(rows.data, selection)
-    words, shape, images = _texts(rows, X, texts), rows.image_shape(X), None
+    words, shape, images = rows.texts(X, texts), rows.image_shape(X), None
     if shape is not None:
         images = np.asarray(X.toarray() if hasattr(X, "toarray") else X).reshape(-1, *shape)
     with terminal.working("report"):
@@ -389,11 +373,6 @@ def report_file(
             max_points=points,
         )
     return {"output": output, "bytes": path.stat().st_size}
-
-
-def _texts(rows: ModelRows, X: Any, column: str | None) -> Any:
-    """Return the texts of --texts, or those that the model was fitted to."""
-    return rows.texts(X) if column is None else read_column("--texts", column, rows.data)
 
 
 def _grey(shape: tuple[int, ...] | None) -> Any:
@@ -428,14 +407,3 @@ def run_demo(output: str, terminal: Terminal) -> dict[str, Any]:
     # Its tables go to the terminal, not into the JSON.
     with contextlib.redirect_stdout(sys.stderr) if terminal.as_json else contextlib.nullcontext():
         return {"report": str(run(path))}
-
-
-def show_info(model: str | None, *, with_table: bool) -> dict[str, Any]:
-    """Return the contents of a model file; without one, versions, extras and the classes that can be fitted."""
-    if model is not None:
-        return model_info(model, with_table=with_table)
-    return {
-        **{name: version(name) for name in ("polyfold", "numpy", "scipy", "scikit-learn", "numba")},
-        "extras": {name: importlib.util.find_spec(module) is not None for name, module in EXTRAS.items()},
-        "models": estimator_names(),
-    }

@@ -1,12 +1,13 @@
 """Estimators: made from --model and parameters, described, and given the rows of a file."""
 
 import ast
-import importlib
+import importlib.util
 import inspect
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any, Self
 
 import numpy as np
@@ -19,10 +20,32 @@ from sklearn.pipeline import Pipeline
 import polyfold
 from polyfold.cli import shortened, suggestion
 from polyfold.cli._column_kinds import NUMBER, TEXT, USES, Plan
-from polyfold.cli._inputs import ArrayData, FileData, Selection, block_rows, image_shape, open_data, open_features
+from polyfold.cli._inputs import (
+    ArrayData,
+    FileData,
+    Selection,
+    block_rows,
+    open_data,
+    open_features,
+    parse_size,
+    read_column,
+)
 from polyfold.cli._readers import TableData
 from polyfold.saving import describe
 
+# A module of every extra.
+EXTRAS = {
+    "cli": "pyarrow",
+    "dask": "dask",
+    "faiss": "faiss",
+    "map": "openTSNE",
+    "onnx": "onnx",
+    "plot": "matplotlib",
+    "progress": "tqdm",
+    "pyamg": "pyamg",
+    "pynndescent": "pynndescent",
+    "torch": "torch",
+}
 EXAMPLE = '[parameters] kernel = {class = "Gaussian", gamma = 0.1}'
 
 
@@ -216,6 +239,15 @@ def summary(model: Any) -> dict[str, Any]:
     return {**size, **{name.strip("_"): np.asarray(value).tolist() for name, value in figures.items()}}
 
 
+def installation_info() -> dict[str, Any]:
+    """Return versions, extras and the classes that can be fitted."""
+    return {
+        **{name: version(name) for name in ("polyfold", "numpy", "scipy", "scikit-learn", "numba")},
+        "extras": {name: importlib.util.find_spec(module) is not None for name, module in EXTRAS.items()},
+        "models": estimator_names(),
+    }
+
+
 def model_info(path: str, *, with_table: bool = False) -> dict[str, Any]:
     """Return the contents of a model file: class, parameters, columns and figures; also each column of its table."""
     about, model = describe(path), polyfold.load(path)
@@ -294,10 +326,15 @@ class ModelRows:
 
     def image_shape(self, rows: Any) -> tuple[int, ...] | None:
         """Return the shape of the images that are rows: as they are stored, or by --size; None without images."""
-        return image_shape(self.data.image_shape, self._size, rows.shape[1])
+        shape = self.data.image_shape or (parse_size(self._size)[::-1] if self._size else None)
+        if shape is not None and np.prod(shape) != rows.shape[1]:
+            raise ValueError(f"--size must fit the {rows.shape[1]} values of a row, got {self._size}.")
+        return shape
 
-    def texts(self, rows: Any) -> Any:
-        """Return the free text that the model was fitted to, if it has no other column."""
+    def texts(self, rows: Any, column: str | None = None) -> Any:
+        """Return the texts of --texts, or else those that the model was fitted to, if it has no other column."""
+        if column is not None:
+            return read_column("--texts", column, self.data)
         plan = self._plan
         is_text = plan is not None and {column.kind for column in plan.used} == {TEXT}
         return rows[plan.text_name] if plan is not None and is_text else None

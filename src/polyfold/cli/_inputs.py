@@ -368,13 +368,5 @@ def parse_size(size: str) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def image_shape(stored: tuple[int, ...] | None, size: str | None, n_columns: int) -> tuple[int, ...] | None:
-    """Return height and width, and channels, if rows are images: as they are stored, or by --size."""
-    shape = stored or (parse_size(size)[::-1] if size else None)
-    if shape is not None and np.prod(shape) != n_columns:
-        raise ValueError(f"--size must fit the {n_columns} values of a row, got {size}.")
-    return shape
-
-
 def _size_text(shape: tuple[int, ...]) -> str:
     return f"{shape[1]}x{shape[0]}"

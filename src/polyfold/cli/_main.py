@@ -378,6 +378,7 @@ def info(as_json: bool, model: str | None) -> None:
     polyfold info
     polyfold info digits.polyfold --json
     """
-    from polyfold.cli._commands import show_info
+    from polyfold.cli._estimators import installation_info, model_info
 
-    Terminal(as_json).result(show_info(model, with_table=as_json), always=True)
+    about = installation_info() if model is None else model_info(model, with_table=as_json)
+    Terminal(as_json).result(about, always=True)
