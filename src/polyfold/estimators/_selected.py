@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -247,7 +248,7 @@ def regression_residuals(Z: NDArray) -> NDArray:
     sample = Z if len(Z) <= _MEDIAN_ROWS else Z[rng.choice(len(Z), _MEDIAN_ROWS, replace=False)]
     out = np.ones(Z.shape[1])
     for i in track(range(1, Z.shape[1]), "residuals"):
-        distances = np.linalg.norm(sample[:, None, :i] - sample[None, :, :i], axis=2)
+        distances = cdist(sample[:, :i], sample[:, :i])
         # exp(−d²/ε²) is a Gaussian of standard deviation ε/√2.
         h = max(float(np.median(distances)) / 3 / np.sqrt(2), np.finfo(np.float64).tiny)
         out[i] = residual_ratio(Z[:, :i], Z[:, i], [h], queries=queries, regressor="locally_linear")[0]
@@ -257,9 +258,9 @@ def regression_residuals(Z: NDArray) -> NDArray:
 def select_unpredictable(residuals: NDArray, threshold: float, wanted: int) -> NDArray:
     """First `wanted` numbers above the threshold; if there are fewer, the next largest residuals are added."""
     passed = np.flatnonzero(residuals >= threshold)[:wanted]
-    rest = np.setdiff1d(np.argsort(-residuals, kind="stable"), passed, assume_unique=True)
-    rest = rest[np.argsort(-residuals[rest], kind="stable")][: wanted - len(passed)]
-    return np.sort(np.concatenate([passed, rest]))
+    by_residual = np.argsort(-residuals, kind="stable")
+    others = by_residual[~np.isin(by_residual, passed)]
+    return np.sort(np.concatenate([passed, others[: wanted - len(passed)]]))
 
 
 @dataclass
