@@ -8,7 +8,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("zarr")
 
 from polyfold.sources import _picking as module
-from polyfold.sources import all_or_some, memory_budget
+from polyfold.sources import all_or_some, memory_budget, rows_to_fit
 from tests.sources.containers import LOCAL, container, rows
 
 
@@ -51,3 +51,17 @@ def test_rows_of_a_cluster_are_gathered_only_where_they_are_few(few, tmp_path):
     X = rows(1000)
     assert len(all_or_some(container("dask", X, tmp_path))[1]) == 200
     assert all_or_some(container("dask", X[:200], tmp_path))[1] is None
+
+
+@pytest.mark.parametrize("kind", ["array", "zarr"])
+def test_a_fit_takes_landmarks_unless_its_rows_are_fixed(kind, few, tmp_path):
+    X = rows(1000)
+    given = X if kind == "array" else container(kind, X, tmp_path)
+    landmarks, numbers = rows_to_fit(given, np.asarray, few=True, seed=3)
+    np.testing.assert_array_equal(landmarks, X[numbers])
+    assert len(numbers) == 200
+    for options in ({"few": False}, {"few": True, "fixed": True}):
+        everything, numbers = rows_to_fit(given, np.asarray, **options, seed=3)
+        assert numbers is None
+        np.testing.assert_array_equal(everything, X)
+        assert not np.shares_memory(everything, X)
