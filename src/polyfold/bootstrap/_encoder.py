@@ -7,8 +7,8 @@ One protocol finds nearest centres, `assign(rows) -> codes`, for both fitting an
 
 - dense rows, exactly: `DenseSearch`
 - sparse rows, exactly: `SparseSearch`
-- dense rows, among candidates from neighbour lists: `CandidateSearch`, if there are more than 5·10⁷ pairs of a row and
-  a centre; given neighbour graphs: `GraphSearch`
+- dense rows, among candidates from neighbour lists: `CandidateSearch`, if there are more than 96 columns or 5·10⁷ pairs
+  of a row and a centre; given neighbour graphs: `GraphSearch`
 - codes, in the layers above: `CodeSearch`
 
 A network consists of *replicates*: independent networks of equal size whose codes are read together. Within a
