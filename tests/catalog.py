@@ -152,7 +152,8 @@ def _sequential(kernel: Any) -> Any:
 # Lanczos draws its start by the numbers of the rows.
 _WITHOUT_START = {"eigen_solver": "dense"}
 ALL_KERNELS = {**POINTWISE, **GRAPH}
-_DENSE_ONLY = {"sparse": "takes dense rows only, as documented"}
+_IN_MEMORY = {"blocks": "`fit` takes all rows at once, as documented"}
+_DENSE_ONLY = {"sparse": "takes dense rows only, as documented", **_IN_MEMORY}
 
 
 def _on(*names: str) -> list[tuple[str, Any]]:
@@ -269,7 +270,7 @@ PRECOMPUTED = [
 ]
 
 ENSEMBLES = [
-    Entry("ModularClassifier", pf.ModularClassifier(_modular("rbf")), target="classes"),
+    Entry("ModularClassifier", pf.ModularClassifier(_modular("rbf")), target="classes", exempt=_IN_MEMORY),
     *(
         Entry(
             f"ModularNeighbors-{engine}",
@@ -336,6 +337,7 @@ ENSEMBLES = [
         "Compressed",
         pf.Compressed(_embedding("rbf"), student=Ridge(), random_state=0),
         exempt={
+            **_IN_MEMORY,
             "order": f"{_BY_NUMBER}: held-out rows",
             "rotation": "columns are standardised one by one",
             "uint8": "bytes are divided by 255, other columns standardised, as documented",

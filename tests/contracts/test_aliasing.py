@@ -115,3 +115,27 @@ def test_chunks_give_the_model_of_the_whole(entry):
         found = answers(model, sheet())
         expected = answers(fitted(entry, sheet()), sheet())
     assert_same(found, expected, 1e-6)
+
+
+class Buffered:
+    """Blocks that are written into one buffer, which is overwritten in every step."""
+
+    def __init__(self, X, rows):
+        self.X, self.rows = X, rows
+
+    def __iter__(self):
+        buffer = np.empty((self.rows, self.X.shape[1]))
+        for start in range(0, len(self.X), self.rows):
+            buffer[:] = self.X[start : start + self.rows]
+            yield buffer
+        buffer[:] = -17.0
+
+
+@pytest.mark.parametrize("entry", entries("blocks"), ids=repr)
+def test_blocks_in_one_buffer_are_the_blocks_of_a_list(entry):
+    X = entry.given(sheet())
+    buffered, separate = Buffered(X, 12), np.split(X, 3)
+    with documented_warnings():
+        found, expected = (entry.new().fit(given, entry.y(len(X))) for given in (buffered, separate))
+        assert_same(answers(found, X), answers(expected, X), 0)
+        assert_same(answers(expected, buffered), answers(expected, separate), 0)

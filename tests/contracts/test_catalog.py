@@ -17,7 +17,7 @@ from tests.contracts.samples import sheet
 # Kernels that take what the user computed are in the catalogue as estimators on precomputed input.
 GIVEN = {"precomputed"}
 PROPERTIES = {
-    *("origin", "scale", "order", "rotation", "copies", "constant_columns", "huge", "train", "chunks"),
+    *("origin", "scale", "order", "rotation", "copies", "constant_columns", "huge", "train", "chunks", "blocks"),
     *("uint8", "single", "sparse", "sparse_values", "scikit_learn", "table"),
 }
 

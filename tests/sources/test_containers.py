@@ -214,3 +214,22 @@ def test_rows_that_change_between_passes_are_seen():
     X.X = np.ones((8, 2))
     with pytest.raises(ValueError, match="X must give the same rows in every pass, got 8 after 9"):
         list(source.blocks(4))
+
+
+def test_blocks_stay_as_they_are_if_the_iterable_fills_its_buffer_again():
+    X = rows(300)
+
+    class Buffered:
+        def __iter__(self):
+            buffer = np.empty_like(X[:100])
+            for start in range(0, len(X), len(buffer)):
+                buffer[:] = X[start : start + len(buffer)]
+                yield buffer
+
+    for size in (70, 100, 1000):
+        np.testing.assert_array_equal(np.concatenate([block for _, block in as_source(Buffered()).blocks(size)]), X)
+    matrix = sp.csr_array(X[:100])
+    source = as_source([matrix, matrix])
+    blocks = [block for _, block in source.blocks(100)]
+    matrix.data[:] = 0
+    np.testing.assert_array_equal(blocks[0].toarray(), X[:100])

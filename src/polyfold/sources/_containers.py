@@ -163,7 +163,7 @@ class BlockSource(Source):
         return sum(_as_array(block).shape[0] for block in self._X)
 
     def read(self, rows: int) -> Iterator[Matrix]:
-        """Yield the blocks as they are."""
+        """Yield copies of the blocks: an iterable may fill one buffer again and again."""
         start = 0
         for number, given in enumerate(self._X):
             names = column_names(given)
@@ -178,7 +178,7 @@ class BlockSource(Source):
                     f"blocks of X must have the type of the first one, {self.dtype}, got {given.dtype} in block "
                     f"{number}, which begins at row {start}; make them of one type."
                 )
-            block = as_block(given, self.dtype)
+            block = as_block(given, self.dtype, copy=True)
             if block.ndim != 2 or block.shape[1] != self.n_features or block.shape[0] == 0:
                 raise ValueError(
                     f"blocks of X must have rows and {self.n_features} columns, as the first one, got shape "

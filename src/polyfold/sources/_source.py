@@ -208,14 +208,14 @@ def _first_bad_row(block: Matrix) -> int:
     return int(np.flatnonzero(~np.isfinite(block).all(axis=1))[0])
 
 
-def as_block(rows: SupportsArray | SparseMatrix, dtype: np.dtype | None = None) -> Matrix:
+def as_block(rows: SupportsArray | SparseMatrix, dtype: np.dtype | None = None, *, copy: bool = False) -> Matrix:
     """Return rows as an array or CSR matrix of type `dtype`; by default single precision stays, the rest is double."""
     rows = sp.csr_array(rows) if sp.issparse(rows) else np.asarray(rows)
     if rows.dtype.kind not in "fiub":
         raise ValueError(f"X must hold numbers, got blocks of {rows.dtype}.")
     if dtype == np.uint8 and rows.dtype != np.uint8:
         raise ValueError(f"blocks of X must hold bytes, as the first one, got {rows.dtype}; make them of one type.")
-    return rows.astype(float_type(rows.dtype) if dtype is None else dtype, copy=False)
+    return rows.astype(float_type(rows.dtype) if dtype is None else dtype, copy=copy)
 
 
 def float_type(dtype: DTypeLike) -> np.dtype:
