@@ -163,7 +163,7 @@ def test_figures_follow_from_the_results(page):
 
 def test_an_old_figure_is_seen():
     text = (ROOT / "README.md").read_text()
-    old = re.sub(r"(number given: NMI, % \| \D*)\d", r"\g<1>1", text)
+    old = re.sub(r"(clusters given: NMI, % \| \D*)\d", r"\g<1>1", text)
     assert old != text
     assert blocks.renewed(old) == text
     with pytest.raises(KeyError, match="got 'guess'"):

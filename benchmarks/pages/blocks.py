@@ -68,25 +68,31 @@ def comparison() -> str:
     relative = float(
         np.median([clusterings.seconds(runs, n, given) / clusterings.seconds(runs, n, umap) for n in held])
     )
-    sets = f"clusters of {len(held)} held-out sets"
-    lines: list[tuple[str, float, dict[str, float], int]] = [
-        (f"{sets}, number given: NMI, %", score(given), {umap: score(umap)}, 1),
-        (f"{sets}, number unknown: NMI, %", score(found), {"Leiden": score("Leiden")}, 1),
-        (f"{sets}, number given: CPU time, relative, median", -relative, {umap: -1.0}, 2),
+    sets, clusterer = f"{len(held)} held-out sets, number of clusters", "`BootstrapClustering`"
+    lines: list[tuple[str, str, float, dict[str, float], int]] = [
+        (f"{sets} given: NMI, %", clusterer, score(given), {umap: score(umap)}, 1),
+        (f"{sets} unknown: NMI, %", clusterer, score(found), {"Leiden": score("Leiden")}, 1),
+        (f"{sets} given: CPU time, relative, median", clusterer, -relative, {umap: -1.0}, 2),
         (
             "five axes of USPS digits: error of a 10-NN classifier, %",
+            "`NonRedundantEmbedding`",
             -error(ours),
             {name: -error(name) for name in ("SpectralEmbedding", "UMAP")},
             1,
         ),
-        ("search on MNIST, recall 95 %: query time, relative", -search["query ratio"], {"FAISS HNSW": -1.0}, 2),
+        (
+            "search on MNIST, recall 95 %: query time, relative",
+            "`ModularNeighbors`",
+            -search["query ratio"],
+            {"FAISS HNSW": -1.0},
+            2,
+        ),
     ]
     rows = []
-    for label, own, peers, digits in lines:
+    for label, name, own, peers, digits in lines:
         shown = [cell.replace("-", "") for cell in cells([own, *peers.values()], digits)]
-        rows.append(
-            [label, shown[0], ", ".join(f"{cell} ({peer})" for cell, peer in zip(shown[1:], peers, strict=True))]
-        )
+        first, *others = (f"{cell} ({method})" for cell, method in zip(shown, [name, *peers], strict=True))
+        rows.append([label, first, ", ".join(others)])
     note = "\n\nThe clusters of polyfold were measured with an earlier version." if clusterings.is_older() else ""
     return f"{table(['', 'polyfold', 'other'], rows)}{note}"
 
