@@ -10,7 +10,7 @@ ESTIMATES = {
     "assignments": ("`assignment_error_`", "Wilson interval of 100 rows"),
 }
 WHICH = ("training", "new")
-DATA = {"surface": "surface", "noise": "noise", "grid": "grid with ties"}
+DATA = {"surface": "surface", "noise": "noise", "grid": "grid"}
 
 
 def coverage() -> str:
@@ -29,7 +29,7 @@ def recall() -> str:
         cells = (found[f"{name}, {engine}"] for engine in ("faiss", "hnsw"))
         rows.append([label, *(", ".join(f"{one[f'covered, {which} rows']:.2f}" for which in WHICH) for one in cells)])
     return table(
-        ["data", 'scan (`"faiss"`): training rows, new rows', 'graph (`"hnsw"`): training rows, new rows'], rows
+        ["data", '`engine="faiss"`: training rows, new rows', '`engine="hnsw"`: training rows, new rows'], rows
     )
 
 
@@ -56,5 +56,5 @@ def mutants() -> str:
         others = len(left) - equivalent
         first = str(found.get("survived at first", "–"))
         share = f"{others} ({100 * others / count:.0f} %)"
-        rows.append([f"`{package}`", str(count), first, str(len(left)), str(equivalent), share])
-    return table(["package", "mutants", "survived at first", "survive now", "equivalent", "others"], rows)
+        rows.append([f"`{package}`", first, str(len(left)), str(equivalent), share])
+    return table(["package", "survived at first", "survive now", "equivalent", "others"], rows)
