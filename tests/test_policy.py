@@ -46,8 +46,8 @@ SIZES = {
     "clustering/_stability.py": {"LEVELS"},  # how many are listed; the tree can be cut anywhere
     "clustering/_tree.py": {"ROWS_PER_SMALL_CLUSTER", "STEPS"},
     "ensembles/_dask_search.py": {"QUERY_BYTES", "CANDIDATE_BYTES"},
+    "ensembles/_module_search.py": {"_PAIRS"},
     "ensembles/_recall_tuning.py": {"_TIE"},
-    "ensembles/_rerank.py": {"_BLOCK"},
     "ensembles/_student.py": {"BLOCK"},
     "nonredundant/_sequence.py": {
         "MAX_AUTO_COMPONENTS",

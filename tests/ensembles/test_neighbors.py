@@ -8,7 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import get_tags
 
 import polyfold as pf
-from polyfold.ensembles._rerank import rerank
+from polyfold.ensembles._module_search import paired_distances, rank_candidates
 from polyfold.exceptions import MissingExtraError
 from polyfold.kernels import Gaussian
 from polyfold.metrics import retrieval_precision
@@ -119,27 +119,26 @@ def test_frozen_representation_searches_other_rows(blobs):
     assert index.kneighbors(blobs, return_distance=False).max() < 50
 
 
-def test_reranking_drops_repeats_and_fills_with_minus_one():
+def test_ranking_drops_repeats_and_fills_with_minus_one():
+    rows, totals = np.array([[1, 0, 1, 2]]), np.array([[0.01, 0.81, 0.01, 5.0]])
+    distances, indices = rank_candidates(rows, totals, 4, None)
+    np.testing.assert_array_equal(indices, [[1, 0, 2, -1]])
+    np.testing.assert_array_equal(distances, [[0.01, 0.81, 5.0, np.inf]])
+    np.testing.assert_array_equal(rank_candidates(rows, totals, 2, np.array([1]))[1], [[0, 2]])
+
+
+@pytest.mark.parametrize("nonsense", [-4, 3, 10**12])
+def test_numbers_that_are_no_rows_are_refused(nonsense):
     Z = np.array([[[0.0]], [[1.0]], [[3.0]]])
-    distances, indices = rerank(np.array([[[0.9]]]), Z, np.array([0]), np.array([[1, 0, 1]]), 3)
-    np.testing.assert_array_equal(indices, [[1, 0, -1]])
-    np.testing.assert_allclose(distances[0, :2], [0.01, 0.81])
-    assert np.isinf(distances[0, 2])
+    with pytest.raises(IndexError, match="the model is damaged"):
+        paired_distances(Z[:1], Z, np.array([0]), np.array([0]), np.array([nonsense]))
 
 
-@pytest.mark.parametrize("nonsense", [-1, 3, 10**12])
-def test_reranking_ignores_candidates_that_are_no_row(nonsense):
-    Z = np.array([[[0.0]], [[1.0]], [[3.0]]])
-    _, indices = rerank(np.array([[[3.0]]]), Z, np.array([0]), np.array([[nonsense, 0]]), 2)
-    np.testing.assert_array_equal(indices, [[0, -1]])
-
-
-def test_reranking_reads_the_named_modules_only(rng):
+def test_distances_of_pairs_are_those_of_the_named_modules(rng):
     Q, Z = rng.standard_normal((4, 5, 2)), rng.standard_normal((9, 5, 2))
-    distances, indices = rerank(Q, Z, np.array([3, 0]), np.tile(np.arange(9), (4, 1)), 9)
+    queries, rows = np.repeat(np.arange(4), 9), np.tile(np.arange(9), 4)
     expected = ((Q[:, None, [0, 3]] - Z[None, :, [0, 3]]) ** 2).sum(axis=(2, 3))
-    np.testing.assert_array_equal(indices, np.argsort(expected, axis=1))
-    np.testing.assert_allclose(distances, np.sort(expected, axis=1))
+    np.testing.assert_allclose(paired_distances(Q, Z, np.array([3, 0]), queries, rows), expected.ravel())
 
 
 @pytest.mark.parametrize("engine", ENGINES)

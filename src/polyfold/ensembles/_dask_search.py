@@ -22,6 +22,7 @@ from polyfold.ensembles._module_search import (
     SearchPlan,
     make_plan,
     make_probe_plan,
+    rank_candidates,
 )
 from polyfold.ensembles._recall_tuning import SearchBudget, probe_rows, tune
 from polyfold.sources import answering, merge_tree
@@ -234,16 +235,8 @@ def _ranked(
     plan: SearchPlan, k: int, n: int, exclude: NDArray | None, parts: Candidates | None
 ) -> tuple[NDArray, NDArray]:
     """Return mean squared distances and rows of the k nearest candidates, infinite and -1 if there are fewer."""
-    squared, indices = np.full((n, k), np.inf), np.full((n, k), -1)
     if parts is None:
-        return squared, indices
+        return np.full((n, k), np.inf), np.full((n, k), -1)
     rows, totals = (np.hstack([group[i] for group in parts]) for i in (1, 2))
-    order = np.lexsort((rows, totals), axis=1)
-    rows, totals = np.take_along_axis(rows, order, axis=1), np.take_along_axis(totals, order, axis=1)
-    dropped = np.zeros(rows.shape, dtype=bool) if exclude is None else rows == exclude[:, None]
-    dropped[:, 1:] |= rows[:, 1:] == rows[:, :-1]  # found by several modules
-    totals[dropped], rows[dropped] = np.inf, -1
-    first = np.argsort(totals, axis=1, kind="stable")[:, :k]
-    squared[:, : first.shape[1]] = np.take_along_axis(totals, first, axis=1) / len(plan.ranking)
-    indices[:, : first.shape[1]] = np.take_along_axis(rows, first, axis=1)
-    return squared, indices
+    nearest, indices = rank_candidates(rows, totals, k, exclude)
+    return nearest / len(plan.ranking), indices

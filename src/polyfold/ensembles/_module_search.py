@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from polyfold._linalg import row_blocks
-from polyfold._validation import check_count
+from polyfold._threads import in_blocks, njit
+from polyfold._validation import check_count, check_indices
 from polyfold.ensembles._recall_tuning import SearchBudget, probe_rows, tune
-from polyfold.ensembles._rerank import paired, rerank
 from polyfold.neighbors import Search, make_search
 
 # Public names of engines, and the search that scans modules.
 ENGINES = {"sklearn": "exact", "faiss": "flat", "hnsw": "flat"}
+# Pairs of a query and a row whose distances one thread computes at a time.
+_PAIRS = 32_768
 # Modules to search: all, the first ones as one index, or a list of modules.
 Modules = int | Sequence[int] | None
 # Numbers of modules that are searched as one index.
@@ -140,13 +142,14 @@ class ModuleSearch:
         out = []
         for group in plan.groups:
             indices = self._nearest(Q, group, plan)
-            pairs = np.repeat(np.arange(len(Q)), indices.shape[1]), indices.ravel()
-            squared, totals = (
-                paired(Q, self.modules, modules, *pairs).reshape(indices.shape)
-                for modules in (np.array(group), plan.ranking)
-            )
+            squared, totals = (self._distances(Q, indices, each) for each in (np.array(group), plan.ranking))
             out.append((squared, indices, totals))
         return out
+
+    def _distances(self, Q: NDArray, indices: NDArray, modules: NDArray) -> NDArray:
+        """Return squared distances of queries (n, M, H) from rows (n, count), summed over modules: (n, count)."""
+        queries = np.repeat(np.arange(len(Q)), indices.shape[1])
+        return paired_distances(Q, self.modules, modules, queries, indices.ravel()).reshape(indices.shape)
 
     def query(
         self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, exclude: NDArray | None = None
@@ -160,11 +163,11 @@ class ModuleSearch:
             plan = replace(plan, count=plan.count + 1)  # a training row finds itself
         parts = []
         for block in row_blocks(len(Q), len(plan.groups) * (self.shape[2] + plan.count)):
-            lists = [self._nearest(Q[block], group, plan) for group in plan.groups]
-            excluded = None if exclude is None else exclude[block]
-            parts.append(rerank(Q[block], self.modules, plan.ranking, np.hstack(lists), k, excluded))
-        squared, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return squared / len(plan.ranking), indices
+            queries, excluded = Q[block], None if exclude is None else exclude[block]
+            rows = np.hstack([self._nearest(queries, group, plan) for group in plan.groups])
+            parts.append(rank_candidates(rows, self._distances(queries, rows, plan.ranking), k, excluded))
+        totals, indices = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return totals / len(plan.ranking), indices
 
     def within(self, Q: NDArray, radius: float, exclude: NDArray | None) -> tuple[list[NDArray], list[NDArray]]:
         """Return distances and indices of all rows within a radius, in order of their indices: an array per query.
@@ -216,3 +219,56 @@ def _columns(modules: NDArray, group: Group) -> NDArray:
     first, last = group[0], group[-1] + 1
     part = modules[:, first:last] if group == tuple(range(first, last)) else modules[:, list(group)]
     return part.reshape(len(part), -1)
+
+
+def rank_candidates(rows: NDArray, totals: NDArray, k: int, exclude: NDArray | None) -> tuple[NDArray, NDArray]:
+    """Return distances and rows of the k nearest of some candidates (n, c), given their distances: (n, k) each.
+
+    They are infinite and -1 if there are fewer. `exclude` (n,) has a row for every query that is not its neighbour.
+    """
+    nearest, indices = np.full((len(rows), k), np.inf), np.full((len(rows), k), -1)
+    order = np.lexsort((rows, totals), axis=1)
+    rows, totals = np.take_along_axis(rows, order, axis=1), np.take_along_axis(totals, order, axis=1)
+    dropped = np.zeros(rows.shape, dtype=bool) if exclude is None else rows == exclude[:, None]
+    dropped[:, 1:] |= rows[:, 1:] == rows[:, :-1]  # found by several modules
+    totals[dropped], rows[dropped] = np.inf, -1
+    first = np.argsort(totals, axis=1, kind="stable")[:, :k]
+    nearest[:, : first.shape[1]] = np.take_along_axis(totals, first, axis=1)
+    indices[:, : first.shape[1]] = np.take_along_axis(rows, first, axis=1)
+    return nearest, indices
+
+
+def paired_distances(Q: NDArray, Z: NDArray, modules: NDArray, queries: NDArray, rows: NDArray) -> NDArray:
+    """Return squared distances between queries and rows, summed over the given modules, without copying rows.
+
+    Parameters
+    ----------
+    Q : ndarray of shape (n, M, H)
+    Z : ndarray of shape (N, M, H)
+    modules : ndarray of int of shape (r,)
+    queries, rows : ndarray of int of shape (p,)
+
+    Returns
+    -------
+    squared : ndarray of shape (p,)
+    """
+    if Q.shape[1:] != Z.shape[1:]:
+        raise ValueError(f"queries must have modules of shape {Z.shape[1:]}, got {Q.shape[1:]}; the model is damaged.")
+    for numbers, count in ((modules, Z.shape[1]), (queries, len(Q)), (rows, len(Z))):
+        check_indices(numbers, count, minimum=-count)
+    Q, Z, out = np.ascontiguousarray(Q), np.ascontiguousarray(Z), np.empty(len(rows))
+    in_blocks(lambda part: _pair_up(Q, Z, modules, queries[part], rows[part], out[part]), len(rows), _PAIRS)
+    return out
+
+
+@njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _pair_up(Q, Z, modules, queries, rows, out):  # pragma: no cover - compiled
+    """Sum squared differences in double precision, because squares of small numbers underflow."""
+    for pair in range(len(out)):
+        total = 0.0
+        for m in modules:
+            q, z = Q[queries[pair], m], Z[rows[pair], m]
+            for t in range(len(q)):
+                difference = np.float64(q[t]) - np.float64(z[t])
+                total += difference * difference
+        out[pair] = total
