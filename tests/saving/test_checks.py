@@ -1,11 +1,14 @@
 """Forged indices are refused on load."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import polyfold as pf
 from polyfold.exceptions import ModelFileError
+from polyfold.saving._checks import _check_specs
 from tests.saving.forging import parsed
 
 X = np.random.RandomState(0).standard_normal((40, 5))
@@ -121,3 +124,15 @@ def test_sparse_matrices_of_other_arrays_than_lists_are_refused(which, tmp_path)
         array[2] = [1, *array[2]]
 
     assert forged(network().fit(sp.csr_array(np.where(X > 0, X, 0))), tmp_path / "m", change)
+
+
+def test_clusterings_that_share_their_rows_are_checked_once(tmp_path):
+    """Thousands of references to one large array would be joined to gigabytes."""
+    rows = np.zeros(10**6, dtype=np.int32)
+    specs = [pf.bootstrap.ClusteringSpec(rows, rows[:1])] * 1000
+    tracemalloc.start()
+    try:
+        _check_specs(specs, len(rows), 1, 1)
+        assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
+    finally:
+        tracemalloc.stop()

@@ -56,15 +56,18 @@ def test_given_neighbour_lists_come_back(path):
 
 
 def test_values_are_counted_as_often_as_they_are_reached(path, monkeypatch):
-    # The second list reaches the first list twice, and through it four times nothing.
+    # The second list reaches the first list twice, and through it four times nothing: 6 references, and 2 of the first.
     lines = [None, ["list", 0, 0], ["list", 1, 1]]
     length = len("[]\n" + 'null\n["list", 0, 0]\n["list", 1, 1]\n')
-    monkeypatch.setattr(_reading, "REACHED", 6 - length)
-    with pytest.raises(ModelFileError, match="a list instead of a model"):
-        read([], lines, path)
-    monkeypatch.setattr(_reading, "REACHED", 5 - length)
-    with pytest.raises(ModelFileError, match="contains others more than 5 times"):
-        read([], lines, path)
+    for limit, other, references in (("REACHED", "REACHED_BY_ALL", 6), ("REACHED_BY_ALL", "REACHED", 8)):
+        monkeypatch.setattr(_reading, limit, 1)
+        monkeypatch.setattr(_reading, other, 10**6)
+        monkeypatch.setattr(_reading, "SMALL_FILE", 8 * references - length)
+        with pytest.raises(ModelFileError, match="a list instead of a model"):
+            read([], lines, path)
+        monkeypatch.setattr(_reading, "SMALL_FILE", 8 * references - 1 - length)
+        with pytest.raises(ModelFileError, match="contain others too many times"):
+            read([], lines, path)
 
 
 def test_sizes_end_at_two_to_the_forty(path):

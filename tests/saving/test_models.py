@@ -4,6 +4,7 @@ import hashlib
 import json
 import pickle
 import time
+import tracemalloc
 import warnings
 import zlib
 from importlib.metadata import version
@@ -264,15 +265,61 @@ def test_lists_of_lists_of_lists_are_refused_at_once(path):
     """A list that names the list before it twice, 60 times, would be walked through for ever."""
     path.write_bytes(Forgery([], [["list"], *(["list", i, i] for i in range(60))], bytearray()).packed())
     start = time.perf_counter()
-    assert_refused(path, "contains others more than")
+    assert_refused(path, "contain others too many times")
     assert time.perf_counter() - start < 1
 
 
-def test_an_array_named_thousands_of_times_is_one_array(model, path, blobs):
-    model.many = [np.zeros(10**5)] * 5000  # 4 GB if every name were a copy
+def test_an_array_that_is_named_often_is_one_array(model, path):
+    model.many = [np.zeros(10**5)] * 10
     pf.save(model, path)
     loaded = pf.load(path)
     assert all(array is loaded.many[0] for array in loaded.many)
+
+
+SCALER = "sklearn.preprocessing._data.StandardScaler"
+
+
+def scaler_with(lines, content=b"", names=()):
+    """A scaler whose state holds the part of the last line."""
+    n = len(lines)
+    state = [["tuple"], "x", ["dict", n + 1, n - 1], ["object", 0, n, n + 2, None]]
+    return Forgery([SCALER, *names], [*lines, *state], bytearray(content))
+
+
+FLOODS = {  # a few kB on disk that ask for gigabytes, or for minutes
+    "list": ([["array", "|u1", [3 * 10**6], "C"], ["list", *[0] * 600]], bytes(3 * 10**6)),
+    "masked": ([["array", "|u1", [3 * 10**6], "C"], ["list", *[0] * 600], False, ["masked", 1, 2]], bytes(3 * 10**6)),
+    "texts": (["x" * 10**6, ["list", *[0] * 600]], b""),
+    "states": ([["tuple"], "x", ["dict", 1, 0], *[["object", 0, 0, 2, None]] * 2], b""),
+    "items": (
+        [["tuple"], None, "x", ["dict", 2, 0], *[["object", 1, 0, 1, 3]] * 2],
+        b"",
+        ["collections.OrderedDict"],
+    ),
+    "trees": ([["array", "<f8", [1000, 3], "C"], *[["KDTree", 0, 40, "euclidean", None]] * 4], bytes(24000)),
+    "matrices": (
+        [
+            ["array", "<f8", [1000], "C"],
+            ["array", "<i8", [1000], "C"],
+            ["array", "<i8", [2], "C"],
+            *[["csr_array", [1, 1], 0, 1, 2]] * 4,
+        ],
+        bytes(16008) + (1000).to_bytes(8, "little"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_parts_that_multiply_are_refused_before_they_are_made(name, tmp_path):
+    (tmp_path / "f").write_bytes(scaler_with(*FLOODS[name]).packed())
+    tracemalloc.start()
+    start = time.process_time()
+    try:
+        assert_refused(tmp_path / "f", "too many times|have one state|share their arrays")
+        assert tracemalloc.get_traced_memory()[1] < 50 * 2**20
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - start < 2
 
 
 def test_a_model_that_contains_itself_is_not_saved(model, tmp_path):

@@ -41,10 +41,10 @@ def _is_count(value: Any) -> bool:
 
 
 def _check_numbers(lists: list[Any], count: int) -> None:
-    """Check lists of row or column numbers."""
+    """Check lists of row or column numbers; an array that is in several lists is checked once."""
     for numbers in lists:
         _require(type(numbers) is np.ndarray and numbers.ndim == 1 and numbers.dtype == np.int32, "indices")
-    check_indices(np.concatenate(lists), count)
+    check_indices(np.concatenate(list({id(numbers): numbers for numbers in lists}.values())), count)
 
 
 def _check_specs(specs: Any, size: int, n_rows: int, n_features: int) -> None:

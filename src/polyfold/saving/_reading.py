@@ -1,7 +1,8 @@
 """Build a model from its table and the bytes of its arrays (`_writing` describes both).
 
-A line can refer to earlier lines only, and takes its bytes from where the line before it stopped. So the time and the
-memory for any file are bounded by its size.
+A line can refer to earlier lines only, and takes its bytes from where the line before it stopped. What a part reaches,
+through references of references, is counted before the part is made. So the time and the memory for any file are
+bounded by its size.
 """
 
 import json
@@ -20,9 +21,12 @@ from polyfold.saving._writing import CALL, KINDS, METRICS, TREES
 # Bytes of the table that are parsed at a time, and brackets per line of them: more would be nested lists, which take 20
 # times their length in memory.
 CHUNK, BRACKETS = 2**16, 20
-# Values reached from a part, each as often as it is reached, beyond the number of bytes of the table. Lists of twice
-# the same list, 60 of them, would be 2**60, and whatever walks through them would not end.
-REACHED = 10**6
+# Bytes that a part may reach, in times of the content: a list can name one array or one list any number of times, and
+# whatever joins the arrays or walks through the lists would not end. Fitted models reach up to three times the content,
+# all their parts together 30 times. The constant is for small files.
+REACHED, REACHED_BY_ALL, REFERENCE, SMALL_FILE = 16, 256, 8, 2**24
+# Bytes that sparse matrices and search trees may copy, in times of the content.
+COPIED = 3
 # Numbers beyond this collide in a dictionary, which then takes the square of its length in time.
 LARGEST_KEY = 2**53
 SPARSE = {
@@ -41,9 +45,9 @@ def names_in(table: memoryview) -> list[str]:
 def build(table: memoryview, content: memoryview) -> Any:
     """Return the object that a table describes; every name in it must be trusted before."""
     lines = _lines(table)
-    reader = _Reader(next(lines), content)
+    reader = _Reader(next(lines), content, SMALL_FILE + len(table) + len(content))
     for line in lines:
-        reader.append(line, REACHED + len(table))
+        reader.append(line)
     if not reader.parts or reader.taken != len(content):
         raise ValueError(f"the table describes {reader.taken} bytes of arrays, the file has {len(content)}")
     return reader.parts[-1]
@@ -64,16 +68,24 @@ def _lines(table: memoryview) -> Iterator[Any]:
 class _Reader:
     """Names, parts made so far, and the bytes that are left."""
 
-    def __init__(self, names: list[str], content: memoryview) -> None:
-        self.names, self.parts, self.reached = names, [], [0]
-        self.content, self.taken = content, 0
+    def __init__(self, names: list[str], content: memoryview, size: int) -> None:
+        self.names, self.parts, self.size = names, [], size
+        self.content, self.taken, self.copied = content, 0, 0
+        self.reached, self.reached_by_all = [0], 0  # bytes: of every part, the last one being made, and their sum
+        self.used: set[int] = set()
 
-    def append(self, line: Any, most: int) -> None:
-        """Make the part of a line; `reached[-1]` counts the values that can be reached from it."""
-        self.parts.append(self.part(line))
-        if self.reached[-1] > most:
-            raise ValueError(f"a part contains others more than {most} times")
+    def append(self, line: Any) -> None:
+        """Make the part of a line."""
+        part = self.part(line)
+        self.parts.append(part)
+        self._count(part.nbytes if isinstance(part, np.ndarray) else 4 * len(part) if isinstance(part, str) else 0)
         self.reached.append(0)
+
+    def _count(self, reached: int) -> None:
+        self.reached[-1] += reached
+        self.reached_by_all += reached
+        if self.reached[-1] > REACHED * self.size or self.reached_by_all > REACHED_BY_ALL * self.size:
+            raise ValueError("the parts contain others too many times")
 
     def part(self, line: Any) -> Any:
         if not isinstance(line, list):
@@ -91,8 +103,22 @@ class _Reader:
     def get(self, position: Any) -> Any:
         if type(position) is not int or not 0 <= position < len(self.parts):
             raise ValueError(f"{position!r} is not the position of an earlier part")
-        self.reached[-1] += 1 + self.reached[position]
+        self._count(REFERENCE + self.reached[position])
         return self.parts[position]
+
+    def get_once(self, position: Any) -> Any:
+        """Return a part that is copied into another one, which no two parts share."""
+        part = self.get(position)
+        if part is not None and position in self.used:
+            raise ValueError("two objects have one state")
+        self.used.add(position)
+        return part
+
+    def copy(self, *arrays: np.ndarray) -> None:
+        """Count arrays that are about to be copied."""
+        self.copied += sum(array.nbytes for array in arrays)
+        if self.copied > COPIED * len(self.content):
+            raise ValueError("too many matrices share their arrays")
 
     def several(self, positions: Iterable[Any]) -> list[Any]:
         return [self.get(position) for position in positions]
@@ -149,10 +175,14 @@ class _Reader:
         return out.reshape(shape)
 
     def _make_masked(self, data: int, mask: int) -> Any:
-        return np.ma.MaskedArray(self.get(data), self.get(mask))
+        values, hidden = self.several((data, mask))
+        arrays = type(values) is type(hidden) is np.ndarray
+        if not arrays or (hidden.shape, hidden.dtype) != (values.shape, np.ma.make_mask_descr(values.dtype)):
+            raise ValueError("a masked array needs an array and a mask of its shape")
+        return np.ma.MaskedArray(values, hidden)
 
     def _make_RandomState(self, position: int) -> np.random.RandomState:  # noqa: N802
-        state = self.get(position)
+        state = self.get_once(position)
         if state["bit_generator"] != "MT19937" or not 0 <= int(state["state"]["pos"]) <= 624:
             raise ValueError("the state of a random generator is out of range")
         generator = np.random.RandomState()
@@ -161,7 +191,7 @@ class _Reader:
 
     def _make_Generator(self, position: int) -> np.random.Generator:  # noqa: N802
         bits = np.random.PCG64(0)
-        bits.state = self.get(position)
+        bits.state = self.get_once(position)
         return np.random.Generator(bits)
 
     def _make_name(self, number: int) -> Any:
@@ -187,12 +217,12 @@ class _Reader:
         return self._with_state(named(name.removesuffix(CALL))(*self.get(arguments)), state, items)
 
     def _with_state(self, part: Any, position: int, items: int | None) -> Any:
-        state = self.get(position)
+        state = self.get_once(position)
         if hasattr(part, "__setstate__") and state is not None:
             part.__setstate__(state)
         elif state is not None:
             vars(part).update(state)
-        for key, value in {} if items is None else self.get(items).items():
+        for key, value in {} if items is None else self.get_once(items).items():
             part[key] = value
         check_part(part)
         return part
@@ -203,6 +233,7 @@ class _Reader:
             raise ValueError("a sparse matrix needs lists of entries and two sizes")
         if any(array.dtype.kind != "i" for array in arrays[1:]):
             raise ValueError("the places of the entries of a sparse matrix must be integers")
+        self.copy(*arrays)
         entries, *where = arrays
         if form in (sp.coo_array, sp.coo_matrix):
             return form((entries, tuple(where)), shape)  # checks the places
@@ -216,6 +247,7 @@ class _Reader:
         rows = self.get(data)
         if not isinstance(rows, np.ndarray) or rows.dtype != np.float64 or not np.isfinite(rows).all():
             raise ValueError("a search tree needs rows of finite numbers")
+        self.copy(rows)
         return form(rows, leaf_size, metric=metric, **({} if power is None else {"p": power}))
 
 
