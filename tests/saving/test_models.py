@@ -322,6 +322,29 @@ def test_parts_that_multiply_are_refused_before_they_are_made(name, tmp_path):
     assert time.process_time() - start < 2
 
 
+@pytest.mark.parametrize("key", [np.complex128(1j), np.longdouble(1), np.datetime64(1, "s"), np.bytes_(b"x"), b"x"])
+@pytest.mark.parametrize("made", [lambda key: {key: 1}, lambda key: {key}], ids=["dict", "set"])
+def test_keys_that_can_collide_are_neither_saved_nor_loaded(model, tmp_path, key, made):
+    """60,000 complex numbers with one hash would take minutes."""
+    model.keys = made(key)
+    with pytest.raises(TypeError, match="is a key; keys must be numbers or texts"):
+        pf.save(model, tmp_path / "m")
+    content = np.asarray(key)
+    dtype = content.dtype.str
+    for kind in (["set", 0], ["frozenset", 0], ["dict", 0, 0]):
+        (tmp_path / "f").write_bytes(scaler_with([["scalar", dtype], kind], content.tobytes()).packed())
+        assert_refused(tmp_path / "f", "is not a key")
+
+
+def test_keys_of_models_come_back(model, tmp_path):
+    keys = [1, True, None, 0.5, "a", np.int64(7), np.str_("b"), np.float64(0.25), np.bool_(False), np.int32(9)]
+    model.keys, model.entries = dict.fromkeys(keys), set(keys)
+    pf.save(model, tmp_path / "m")
+    same = pf.load(tmp_path / "m")
+    assert [*map(type, same.keys)] == [*map(type, model.keys)]
+    assert same.entries == model.entries
+
+
 def test_a_model_that_contains_itself_is_not_saved(model, tmp_path):
     model.itself = [model]
     with pytest.raises(TypeError, match="refers to itself"):

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from polyfold.saving._checks import check_part
 from polyfold.saving._trust import named
-from polyfold.saving._writing import CALL, KINDS, METRICS, TREES
+from polyfold.saving._writing import CALL, KEYS, KINDS, METRICS, TREES
 
 # Bytes of the table that are parsed at a time, and brackets per line of them: more would be nested lists, which take 20
 # times their length in memory.
@@ -258,10 +258,10 @@ def _text(value: Any) -> str:
 
 
 def _key(value: Any) -> Any:
+    if type(value) not in KEYS:
+        raise ValueError(f"a {type(value).__name__} is not a key")
     if isinstance(value, int) and abs(value) > LARGEST_KEY:
         raise ValueError(f"the key {value} is too large")
-    if value is not None and not isinstance(value, int | float | str | np.generic):
-        raise ValueError(f"a {type(value).__name__} is not a key")
     return value
 
 

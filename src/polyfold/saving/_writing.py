@@ -10,6 +10,7 @@ is stored once, and is one object again after loading.
 import copyreg
 import json
 import sys
+from collections.abc import Iterable
 from types import MethodType
 from typing import Any
 
@@ -19,6 +20,8 @@ from sklearn.neighbors import BallTree, KDTree
 
 SCALARS = (type(None), bool, int, float, str)
 CONTAINERS = (list, tuple, set, frozenset)
+# Keys of dictionaries and entries of sets. Others, such as complex numbers, can be chosen so that all have one hash.
+KEYS = (*SCALARS, np.str_, np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.float64)
 # Kinds of dtypes whose bytes are values.
 KINDS = "biufcSUmM"
 # Metrics of search trees, which are rebuilt from their rows.
@@ -75,6 +78,8 @@ class Writer:
         if kind in SCALARS:
             return part
         if kind in CONTAINERS:
+            if kind in (set, frozenset):
+                _check_keys(part)
             return [kind.__name__, *(self.add(entry) for entry in part)]
         if kind is dict:
             return ["dict", *self._items(part)]
@@ -100,8 +105,7 @@ class Writer:
         return self._object_line(part)
 
     def _items(self, pairs: dict[Any, Any]) -> list[int]:
-        if unhashable := [key for key in pairs if type(key) not in SCALARS and not isinstance(key, np.generic)]:
-            raise TypeError(f"{unhashable[0]!r} is a key; keys must be numbers or texts")
+        _check_keys(pairs)
         return [self.add(entry) for pair in pairs.items() for entry in pair]
 
     def _array_line(self, part: Any) -> list[Any]:
@@ -144,6 +148,11 @@ class Writer:
             kind, name = "call", name_of(make) + CALL
         pairs = None if items is None else self.add(dict(items))
         return [kind, self._name(name), self.add(tuple(arguments)), self.add(state), pairs]
+
+
+def _check_keys(keys: Iterable[Any]) -> None:
+    if strange := [key for key in keys if type(key) not in KEYS]:
+        raise TypeError(f"{strange[0]!r} is a key; keys must be numbers or texts")
 
 
 def describe_dtype(dtype: np.dtype[Any]) -> Any:
