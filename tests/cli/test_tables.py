@@ -227,6 +227,55 @@ def test_a_file_has_one_decimal_mark(call, text):
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a;b\n0,5;1.234\n1,5;500\n2,5;2.345\n3,5;999\n", {"a": [0.5, 1.5, 2.5, 3.5], "b": [1234, 500, 2345, 999]}),
+        ('x,z,y\n"0,93","1,500",1\n"0,173","2,250",2\n"1,500","3,125",3\n',
+         {"x": [0.93, 0.173, 1.5], "z": [1.5, 2.25, 3.125]}),
+        ('x,y\n"0,936",1\n"0,173",2\n"1,500",3\n', {"x": [0.936, 0.173, 1.5], "y": [1, 2, 3]}),
+        ("a;b\n1.234.567;1.234\n5;7\n", {"a": [1234567, 5], "b": [1234, 7]}),
+        ("a;b\n1,234;3.0\n2,345;\n", {"a": [1234, 2345], "b": [3, np.nan]}),
+        ("a;b\n0,5;3.0\n1,5;inf\n", {"a": [0.5, 1.5]}),
+        ("a;b\n1.234;1\n2.345;2\n", {"a": [1.234, 2.345], "b": [1, 2]}),
+        ("a;b\n0,5;\n1,5;7\n", {"a": [0.5, 1.5], "b": [np.nan, 7]}),
+    ],
+)  # fmt: skip
+def test_the_decimal_mark_that_one_column_shows_is_that_of_the_others(call, text, expected):
+    write(text)
+    frame, _ = read(columns=tuple(expected))
+    for name, numbers in expected.items():
+        np.testing.assert_array_equal(frame[name], numbers)
+
+
+@pytest.mark.parametrize(
+    ("train", "new", "expected"),
+    [
+        ([f"{1000 + 37 * i:,}.50" for i in range(60)], ["1,234", "2345.5"], [1234, 2345.5]),
+        ([f"{i},5" for i in range(60)], ['"1,234"', "7"], [1.234, 7]),
+        ([f"{1 + i / 10}%" for i in range(60)], ["2%", "3.50 %"], [2, 3.5]),
+        ([f"${1 + i / 10}" for i in range(60)], ["$2", "-$3.5"], [2, -3.5]),
+        ([f"{i},5" for i in range(60)], ["1.5", "7"], "'0,5', as in the rows the model was fitted to, got '1.5'"),
+        ([f"{i}.5" for i in range(60)], ["1,234", "7"], "'0.5', as in the rows the model was fitted to, got '1,234'"),
+        ([f"{1 + i / 10}%" for i in range(60)], ["$12.5", "$3"], "written like '1.0%'"),
+        ([f"{1 + i / 10}%" for i in range(60)], ["0.125", "0.5"], "got '0.125'; write them in the format 1234.5%"),
+        ([f"${1 + i / 10}" for i in range(60)], ["€12.5", "€3"], "column 'price' must hold numbers"),
+    ],
+)
+def test_new_files_are_read_with_the_number_format_of_the_model(call, refused, train, new, expected):
+    write("price;w\n" + "".join(f"{value};{number % 7}\n" for number, value in enumerate(train)))
+    call(f"fit t.csv {SMALL} -o m.polyfold")
+    write("price;w\n" + "".join(f"{value};{number}\n" for number, value in enumerate(new)), "new.csv")
+    if isinstance(expected, str):
+        refused("transform m.polyfold new.csv -o z.npy", expected)
+        return
+    call("transform m.polyfold new.csv -o z.npy")
+    import polyfold as pf
+
+    rows = pd.DataFrame({"price": np.array(expected, float), "w": np.arange(len(expected), dtype=float)})
+    np.testing.assert_allclose(np.load("z.npy"), pf.load("m.polyfold").transform(rows), atol=1e-12)
+
+
+@pytest.mark.parametrize(
     ("values", "example"),
     [
         (["12.3%", "4.1", "5.5"], "12.3%"),
@@ -257,9 +306,6 @@ def test_notes_are_printed_once_and_named_columns_are_not_parsed(call):
     assert call.notes.count("code ('1.5%' is 1.5)") == 1
     call("transform m.polyfold t.csv -o z.npy")
     assert call.notes == ""
-    table("plain.csv", [1.5, 2, 3, 4] * 5)
-    call("transform m.polyfold plain.csv -o plain.npy")
-    np.testing.assert_array_equal(np.load("z.npy"), np.load("plain.npy"))
     call(f"fit t.csv --categorical code {SMALL} -o m.polyfold")
     assert "'1.5%'" not in call.notes
 

@@ -6,24 +6,14 @@ Identifiers and constants are left out. The kinds are found from the first rows 
 
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-# Text that begins like a number: dates, times, numbers with units.
-LIKE_NUMBER = r"[-+−(]?\s?[$€£¥]?\s?\d.*"
-# A number with at most one symbol before or after it.
-PARTS = (
-    r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)\s?(?P<number>[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)\s?(?P<after>[%$€£¥]?)\s*$"
-)
-EXPONENT = r"(?:[eE][+-]?\d+)?"
-STYLES = {
-    "plain": rf"(?:\d+\.?\d*|\.\d+){EXPONENT}",
-    "thousands": r"\d{1,3}(?:,\d{3})*(?:\.\d+)?",
-    "comma": rf"(?:\d*,\d+|\d+|\d{{1,3}}(?:\.\d{{3}})+,\d+){EXPONENT}",
-}
+from polyfold.cli._number_formats import NumberFormat
+
 MISSING = "(missing)"
 # Categories with a column of their own; the rest share one.
 MAX_CATEGORIES = 50
@@ -60,80 +50,6 @@ TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 DATE_FORMATS = ("ISO8601", *(day + time for time in TIMES for day in DAYS))
 
 
-@dataclass(frozen=True)
-class NumberFormat:
-    """How a column of text writes its numbers: the style of the digits, and one symbol around all of them."""
-
-    style: str = "plain"
-    symbol: str = ""
-    example: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.example!r} is {self.parse(pd.Series([self.example])).iloc[0]:g}"
-
-    def parse(self, text: pd.Series) -> pd.Series:
-        """Return text in this format as numbers, NaN if it has another format."""
-        if self.style == "plain" and not self.symbol:
-            return pd.to_numeric(text, errors="coerce")
-        parts = text.astype(object).str.extract(PARTS)
-        digits = parts["minus"] + parts["number"]
-        if self.style == "thousands":
-            digits = digits.str.replace(",", "")
-        elif self.style == "comma":
-            digits = digits.str.replace(".", "").str.replace(",", ".")
-        return pd.to_numeric(digits, errors="coerce")
-
-
-class NumberFormatFinder:
-    """Find the one format in which all values of a column are numbers, chunk by chunk."""
-
-    def __init__(self) -> None:
-        self._symbols: set[str] = set()
-        self._styles = list(STYLES)
-        self._all_numbers, self._n_values, self._n_numbers = True, 0, 0
-        self._first, self._other = "", ""
-
-    def update(self, column: pd.Series) -> None:
-        """Look at further values."""
-        values = pd.Series(column.dropna().unique(), dtype=object).astype(str)
-        if values.empty:
-            return
-        parts = values.str.extract(PARTS)
-        is_number = parts["number"].notna()
-        numbers = parts["number"][is_number]
-        self._symbols |= set((parts["before"] + parts["after"])[is_number])
-        self._styles = [style for style in self._styles if numbers.str.fullmatch(STYLES[style]).all()]
-        self._all_numbers &= bool(is_number.all())
-        self._n_values += len(values)
-        self._n_numbers += int(values.str.strip().str.fullmatch(LIKE_NUMBER).sum())
-        # The most telling example is one with a symbol or a comma.
-        marked = values[is_number & values.str.contains(r"[^\d.+-]")]
-        self._first = self._first or (marked.iloc[0] if len(marked) else "")
-        self._other = self._other or (values[~is_number].iloc[0] if not is_number.all() else values.iloc[0])
-
-    @property
-    def needs_point(self) -> bool:
-        """Whether the values are numbers only if the decimal mark is a point, such as '1,234.5'."""
-        return self._is_number and self._styles == ["thousands"]
-
-    def number_format(self, has_point: bool) -> NumberFormat | None:
-        """Return the format, or None if some value is not a number, or formats or symbols differ."""
-        if not self._is_number:
-            return None
-        styles = self._styles
-        if not has_point and "comma" in styles and "plain" not in styles:
-            styles = ["comma"]  # '1,234' may be either: one file has one decimal mark
-        return NumberFormat(styles[0], min(self._symbols), self._first or self._other)
-
-    def unreadable(self) -> str:
-        """Return an example if most values look like numbers or dates, and yet the column is text."""
-        return self._other if not self._is_number and self._n_numbers > self._n_values / 2 else ""
-
-    @property
-    def _is_number(self) -> bool:
-        return bool(self._all_numbers and self._n_values and len(self._symbols) == 1 and self._styles)
-
-
 def is_number(column: pd.Series) -> bool:
     """Whether a column holds numbers; booleans are categories."""
     return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
@@ -149,16 +65,15 @@ class Column:
     missing: int = 0
     example: str = ""
     remark: str = ""  # what is not read literally
-    format: str = ""  # of dates
+    format: str = ""  # of dates, and of numbers as a pattern such as 1,234.5
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The kinds of all columns, and how columns of numbers are written in one file."""
+    """The kinds and formats of all columns."""
 
     columns: tuple[Column, ...]
     n_rows: int = 0
-    number_formats: dict[str, NumberFormat | None] = field(default_factory=dict)
 
     @classmethod
     def stored(cls, model: Any) -> "Plan | None":
@@ -185,8 +100,10 @@ class Plan:
         return " + ".join(self.names(TEXT)) or None
 
     def text_columns(self) -> list[str]:
-        """Return the columns that must be read as text."""
-        return [c.name for c in self.used if c.kind != NUMBER or self.number_formats.get(c.name) != NumberFormat()]
+        """Return the columns that must be read as text: all but numbers with decimal points and without symbols."""
+        forms = {column.name: NumberFormat.stored(column.format) for column in self.used if column.kind == NUMBER}
+        is_plain = {name for name, form in forms.items() if form.mark == "." and not form.symbol}
+        return [column.name for column in self.used if column.name not in is_plain]
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a table of numbers, categories and text, the same in all files and blocks."""
@@ -194,7 +111,7 @@ class Plan:
         for column in self.used:
             values = frame[column.name]
             if column.kind == NUMBER:
-                columns[column.name] = _numbers(values, self.number_formats.get(column.name))
+                columns[column.name] = _numbers(values, column)
             elif column.kind == DATE:
                 columns |= _parts_of_dates(values, column)
             elif column.kind in CATEGORIES:
@@ -251,7 +168,7 @@ def make_plan(
         if unreadable.get(name) and column.kind in (CATEGORY, MANY, IDENTIFIER):
             column = replace(column, remark=f"{unreadable[name]!r} is not a number")
         columns.append(column)
-    plan = Plan(tuple(columns), len(sample), number_formats)
+    plan = Plan(tuple(columns), len(sample))
     made = [f"{name} {part}" for name in plan.names(DATE) for part in PARTS_OF_DATES]
     made += [str(plan.text_name)] if len(plan.names(TEXT)) > 1 else []
     if taken := set(made) & {column.name for column in plan.used}:
@@ -286,12 +203,12 @@ def find_kind(
     if is_same and (is_whole or not column.distinct):
         return replace(column, kind=CONSTANT)
     if number_format is not None:
-        is_plain = number_format == NumberFormat()
-        if is_plain and _is_code("" if keep else column.name, text):
+        column = replace(column, format=str(number_format))
+        if not number_format.example and _is_code("" if keep else column.name, text):
             return replace(column, kind=IDENTIFIER if is_unique else CODE)
         if is_unique and _is_row_number(column.name, number_format.parse(known)):
             return replace(column, kind=IDENTIFIER)
-        return replace(column, kind=NUMBER, remark="" if is_plain else str(number_format))
+        return replace(column, kind=NUMBER, remark=number_format.remark)
     if (date := _date_format(known)) is not None:
         return replace(column, kind=DATE, remark=_date_remark(text, date), format=date)
     if column.distinct > len(text) / 2 and text.str.split().str.len().mean() >= WORDS:
@@ -370,20 +287,22 @@ def _parts_of_dates(values: pd.Series, column: Column) -> dict[str, np.ndarray]:
     }
 
 
-def _numbers(column: pd.Series, number_format: NumberFormat | None) -> np.ndarray:
-    numbers = column if is_number(column) else (number_format or NumberFormat()).parse(column)
-    if (other := column[numbers.isna() & column.notna()]).size:
+def _numbers(values: pd.Series, column: Column) -> np.ndarray:
+    form = NumberFormat.stored(column.format)
+    numbers = values if is_number(values) and not form.symbol else form.parse(values.astype(object))
+    if (other := values[numbers.isna() & values.notna()]).size:
         raise ValueError(
-            f"column {column.name!r} must hold numbers, as in the rows the model was fitted to, got {other.iloc[0]!r}; "
-            f"if these are categories, fit with --categorical {column.name}."
+            f"column {column.name!r} must hold numbers written like {column.example or str(form)!r}, as in the rows "
+            f"the model was fitted to, got {str(other.iloc[0])!r}; write them in the format {form}, or if these are "
+            f"categories, fit with --categorical {column.name}."
         )
-    values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    if (large := values[np.abs(values) > LARGEST]).size:
+    result = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    if (large := result[np.abs(result) > LARGEST]).size:
         raise ValueError(
             f"column {column.name!r} must hold numbers up to {LARGEST:g}, got {large[0]:g}; "
             "correct the values, or leave the column out with --drop."
         )
-    return values
+    return result
 
 
 def categories(values: Any) -> np.ndarray:

@@ -19,14 +19,12 @@ from polyfold.cli import shortened
 from polyfold.cli._column_kinds import (
     CATEGORY,
     NUMBER,
-    PARTS,
     Column,
-    NumberFormat,
-    NumberFormatFinder,
     Plan,
     is_number,
     make_plan,
 )
+from polyfold.cli._number_formats import PARTS, NumberFormat, NumberFormatFinder, find_number_formats
 
 SEPARATORS = ",;\t|"
 # Records that show the separator and whether there is a header, and rows read at a time to find out what columns hold.
@@ -177,12 +175,20 @@ class Csv:
 
     def number_formats(self, columns: Sequence[str]) -> tuple[dict[str, NumberFormat | None], dict[str, str]]:
         """Return how each column writes its numbers, None for text; and a value of text that looks like numbers."""
-        text, has_point = set[str](), self._separator == ","
+        text, floats = set[str](), set[str]()
         for chunk in self.read(columns, SURVEY) if columns else ():
             text |= {name for name in columns if not is_number(chunk[name])}
-            has_point |= any(_has_fractions(chunk[name]) for name in columns if name not in text)
-        formats, unreadable = _find_number_formats(self, [name for name in columns if name in text], has_point)
-        return {name: formats[name] if name in text else NumberFormat() for name in columns}, unreadable
+            floats |= {name for name in columns if chunk[name].dtype.kind == "f"}
+        finders = _survey(self, [name for name in columns if name in text])
+        floats -= text
+        if any("," in finder.marks for finder in finders.values()):  # the decimal mark may be a comma everywhere
+            finders |= _survey(self, [name for name in columns if name in floats], are_numbers=True)
+        formats = find_number_formats(finders, columns, "." if self._separator == "," else ",")
+        for name in floats:
+            form = formats[name] or NumberFormat()
+            is_literal = form.mark == "." or not finders[name].marked
+            formats[name] = replace(form, example="" if is_literal else form.example)
+        return formats, {name: finders[name].unreadable() for name in text}
 
     def delayed(self) -> list[Any]:
         """Return the table as parts for Dask workers, all columns as text."""
@@ -190,27 +196,14 @@ class Csv:
         return read(str(self.path.resolve()), dtype=str, **self._options).to_delayed()
 
 
-def _has_fractions(column: pd.Series) -> bool:
-    """Whether some of the numbers of a column are not whole."""
-    return bool((column.dropna() % 1 != 0).any())
-
-
-def _find_number_formats(
-    reader: "Csv | Parquet", names: list[str], has_point: bool
-) -> tuple[dict[str, NumberFormat | None], dict[str, str]]:
-    """Return how each column of text writes numbers, if it does, and a value of those that only look like numbers.
-
-    `has_point` is whether other columns show that the decimal mark is a point.
-    """
+def _survey(reader: "Csv | Parquet", names: list[str], *, are_numbers: bool = False) -> dict[str, NumberFormatFinder]:
+    """Return how each column writes its numbers; all of it is read unless it is known that these `are_numbers`."""
     finders = {name: NumberFormatFinder() for name in names}
     for chunk in reader.read(names, SURVEY, text=names) if names else ():
         for name, finder in finders.items():
-            finder.update(chunk[name])
-    has_point = has_point or any(finder.needs_point for finder in finders.values())
-    return (
-        {name: finder.number_format(has_point) for name, finder in finders.items()},
-        {name: finder.unreadable() for name, finder in finders.items()},
-    )
+            if not (are_numbers and len(finder.marks) == 1):
+                finder.update(chunk[name])
+    return finders
 
 
 class Parquet:
@@ -270,8 +263,10 @@ class Parquet:
         is_numeric = (kinds.is_integer, kinds.is_floating, kinds.is_decimal)
         is_text = (kinds.is_string, kinds.is_large_string)
         text = [name for name, kind in types.items() if any(test(kind) for test in is_text)]
-        formats, unreadable = _find_number_formats(self, text, has_point=True)
+        finders = _survey(self, text)
         numbers = {name: NumberFormat() for name, kind in types.items() if any(test(kind) for test in is_numeric)}
+        formats = find_number_formats(finders, text, default=".")
+        unreadable = {name: finder.unreadable() for name, finder in finders.items()}
         return {**dict.fromkeys(columns), **numbers, **formats}, unreadable
 
     def delayed(self) -> list[Any]:
@@ -373,18 +368,15 @@ class TableData:
     def with_guessed_kinds(self, *, only_numbers: bool) -> "TableData":
         """Return the same rows as numbers, and categories for other columns, for models fitted without a plan."""
         formats, _ = self.reader.number_formats(self.names)
-        kinds = {name: NUMBER if only_numbers or formats[name] is not None else CATEGORY for name in self.names}
-        return replace(self, plan=Plan(tuple(Column(*kind) for kind in kinds.items()), number_formats=formats))
+        columns = [
+            Column(name, NUMBER if only_numbers or form is not None else CATEGORY, format=str(form or ""))
+            for name, form in formats.items()
+        ]
+        return replace(self, plan=Plan(tuple(columns)))
 
     def with_plan(self, plan: Plan) -> "TableData":
-        """Return the columns of a stored plan, with its kinds; numbers may be written in another format."""
-        formats, _ = self.reader.number_formats(plan.names(NUMBER))
-        known = {column.name for column in plan.columns if column.remark}
-        read = {name: form for name, form in formats.items() if form is not None and form != NumberFormat()}
-        if new := [f"{name} ({form})" for name, form in read.items() if name not in known]:
-            warnings.warn(f"{self.path}: text is read as numbers in {', '.join(new)}.", stacklevel=2)
-        names = tuple(column.name for column in plan.used)
-        return replace(self, names=names, plan=replace(plan, number_formats=formats))
+        """Return the columns of a stored plan, with its kinds and formats."""
+        return replace(self, names=tuple(column.name for column in plan.used), plan=plan)
 
     def blocks(self, size: int | None = None) -> Iterator[pd.DataFrame]:
         """Yield `size` rows at a time, or all at once."""
