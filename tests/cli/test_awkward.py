@@ -139,3 +139,28 @@ def test_names_as_long_as_names_can_be_are_written(call, tmp_path, kind):
     name = "z" * (255 - len(kind)) + kind
     call(f"transform :digits.polyfold :digits.npy -o {name}")
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("color", [False, True])
+def test_images_of_16_bits_are_scaled_to_bytes(tmp_path, color):
+    pillow = pytest.importorskip("PIL.Image")
+    from polyfold.cli._inputs import read_image
+
+    pillow.fromarray(np.array([[0, 255, 256, 40_000, 65_535]], dtype=np.uint16)).save(tmp_path / "deep.png")
+    pixels = read_image(tmp_path / "deep.png", None, color)
+    np.testing.assert_array_equal(pixels[..., 0] if color else pixels, [[0, 0, 1, 156, 255]])
+
+
+def test_photos_are_turned_as_the_camera_noted(tmp_path):
+    pillow = pytest.importorskip("PIL.Image")
+    from polyfold.cli._inputs import read_image
+
+    grey = np.zeros((16, 32), dtype=np.uint8)
+    grey[:, 16:] = 255
+    exif = pillow.Exif()
+    exif[0x0112] = 6  # turn by 90 degrees clockwise
+    pillow.fromarray(grey).save(tmp_path / "photo.jpg", exif=exif)
+    pixels = read_image(tmp_path / "photo.jpg", None, False)
+    assert pixels.shape == (32, 16)
+    assert pixels[:12].max() < 50
+    assert pixels[20:].min() > 200

@@ -350,10 +350,13 @@ class ImageSource(Source):
 
 
 def read_image(file: Path, size: tuple[int, int] | None, color: bool) -> np.ndarray:
-    """Return an image as bytes, (height, width) or (height, width, 3)."""
-    pillow = import_extra("PIL.Image", "cli")
+    """Return an image as bytes, (height, width) or (height, width, 3), turned as its camera noted."""
+    pillow, ops = import_extra("PIL.Image", "cli"), import_extra("PIL.ImageOps", "cli")
     try:
         with pillow.open(file) as image:
+            image = ops.exif_transpose(image)
+            if image.mode.startswith("I"):  # 16 bits, which convert() would clip
+                image = pillow.fromarray((np.asarray(image) // 256).astype(np.uint8))
             image = image.convert("RGB" if color else "L")
             return np.asarray(image if size is None else image.resize(size))
     except (OSError, SyntaxError, ValueError) as error:
