@@ -58,6 +58,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         elif path.is_file() and temporary.is_file():
             temporary.chmod(path.stat().st_mode)
         temporary.replace(path)
+    except OSError as error:  # such as a full disk
+        if error.filename in (None, str(temporary), temporary):
+            error.filename = str(path)
+        raise
     finally:
         if before.exists() and not path.exists():
             before.replace(path)

@@ -55,6 +55,25 @@ def test_an_input_is_never_overwritten(refused, mine, text):
     assert os.listdir("parts") == ["0.parquet"]
 
 
+@pytest.mark.parametrize("text", [f"cluster iris.csv {QUICK} -o kept.csv", "fit iris.csv -o kept.polyfold"])
+def test_a_write_protected_output_is_kept(refused, mine, text):
+    kept = Path(text.split()[-1])
+    kept.write_text("mine")
+    kept.chmod(0o444)
+    refused(text, f"--output is write-protected, got '{kept}'")
+    assert kept.read_text() == "mine"
+
+
+def test_the_error_of_a_full_disk_names_the_file(tmp_path):
+    def blocks():
+        yield np.zeros((2, 2))
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left on device: '.*z.csv'"):
+        write_blocks(tmp_path / "z.csv", blocks(), ["a", "b"], 4)
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_message_names_the_input(refused, mine):
     refused(f"cluster iris.csv {QUICK} -o iris.csv", "--output would overwrite the input iris.csv")
     refused("transform digits.polyfold digits.npy --target y.npy -o y.npy", "overwrite the input y.npy")

@@ -57,6 +57,9 @@ def check_path(option: str, path: Path, inputs: Iterable[str | None], *, is_fold
         raise ValueError(f"{option} must be in an existing folder with write permission, got {str(path)!r}.")
     if resolved.exists() and resolved.is_dir() != is_folder:
         raise ValueError(f"{option} must be a {'folder' if is_folder else 'file'}, got {str(path)!r}.")
+    # A rename replaces protected files, too, and root may write to all files.
+    if resolved.exists() and not (os.access(resolved, os.W_OK) and resolved.stat().st_mode & 0o222):
+        raise ValueError(f"{option} is write-protected, got {str(path)!r}; choose another name, or chmod u+w.")
     for given in inputs:
         if given is not None and _would_change(resolved, Path(given)):
             raise ValueError(f"{option} would overwrite the input {given}, got {str(path)!r}; choose another name.")
