@@ -5,6 +5,16 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    KNeighborsTransformer,
+    NearestNeighbors,
+    RadiusNeighborsClassifier,
+)
 
 import polyfold as pf
 from polyfold.exceptions import ModelFileError
@@ -136,3 +146,69 @@ def test_clusterings_that_share_their_rows_are_checked_once(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
     finally:
         tracemalloc.stop()
+
+
+COMPARED = [  # with new rows, by compiled code
+    KNeighborsTransformer(algorithm="brute"),
+    NearestNeighbors(algorithm="brute"),
+    KNeighborsClassifier(algorithm="brute"),
+    KNeighborsRegressor(),
+    RadiusNeighborsClassifier(10.0),
+    KMeans(3, n_init=1, random_state=0),
+    MiniBatchKMeans(3, n_init=1, random_state=0),
+]
+
+
+@pytest.mark.parametrize("estimator", COMPARED, ids=lambda estimator: type(estimator).__name__)
+def test_rows_that_do_not_fit_new_rows_are_refused(estimator, tmp_path):
+    name = "cluster_centers_" if hasattr(estimator, "n_clusters") else "_fit_X"
+    for forged in ({"n_features_in_": 200_000}, {name: np.empty((0, 5))}, {name: X[:, :4]}, {name: X[0]}, {name: 3}):
+        model = clone(estimator).fit(X, np.arange(40) % 2)
+        vars(model).update(forged)
+        assert refused(model, tmp_path / "m")
+    model = clone(estimator).fit(X, np.arange(40) % 2)
+    pf.save(model, tmp_path / "m")
+    pf.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("y", [np.arange(40) % 2, np.column_stack([np.arange(40) % 2, np.arange(40) % 3])])
+def test_labels_of_neighbours_are_checked(y, tmp_path):
+    model = KNeighborsClassifier().fit(X, y)
+    pf.save(model, tmp_path / "m")
+    np.testing.assert_array_equal(pf.load(tmp_path / "m").predict(X), model.predict(X))
+    for label in (-1, 3, 10**9):
+        model._y = y.copy()
+        model._y.flat[1] = label
+        assert refused(model, tmp_path / "m")
+    model._y = y[:-1]
+    assert refused(model, tmp_path / "m")
+
+
+@pytest.mark.parametrize("column", [-1, 4, 10**8, "x"])
+def test_columns_of_words_are_checked(column, tmp_path):
+    model = CountVectorizer().fit(["one two", "three four"])
+    model.vocabulary_["two"] = column
+    assert refused(model, tmp_path / "m")
+
+
+def test_searches_without_rows_are_refused(tmp_path):
+    model = pf.NonRedundantEmbedding(2, random_state=0).fit(X)
+    model._fitted_operator.near.search.nearest._fit_X = np.empty((0, 5))
+    assert refused(model, tmp_path / "m")
+
+
+def test_the_number_of_columns_is_that_of_the_arrays(tmp_path):
+    model = pf.NonRedundantEmbedding(2, random_state=0).fit(X)
+    model.n_components_ = 10**12
+    pf.save(model, tmp_path / "m")
+    assert pf.load(tmp_path / "m").transform(X).shape == (40, 2)
+
+
+def test_arrays_without_entries_are_no_longer_than_the_file(tmp_path):
+    model = pf.ModularNeighbors(pf.ModularKernelPCA(2, 2, random_state=0)).fit(X)
+
+    def change(content):
+        line = next(line for line in content.lines if isinstance(line, list) and line[:1] == ["array"])
+        line[2] = [2**28, 0]
+
+    assert forged(model, tmp_path / "m", change)

@@ -21,12 +21,19 @@ from polyfold.clustering import ClusterTree
 
 # Columns of an output beyond the rank of a model are zeros, which no array of the file bounds.
 MOST_COLUMNS = 10**6
+# Attributes of scikit-learn with rows of as many columns as new rows: compiled code takes this for granted.
+ROWS = frozenset({"_fit_X", "cluster_centers_"})
 
 
 def check_part(part: Any) -> None:
     """Raise if an object from a file would make compiled code read outside its arrays, or fill the memory."""
-    columns = getattr(part, "__dict__", {}).get("_n_features_out", 0)
+    state = getattr(part, "__dict__", {})
+    columns = state.get("_n_features_out", 0)
     _require(isinstance(columns, int | np.integer) and columns <= MOST_COLUMNS, "columns")
+    for name in ROWS & state.keys():
+        _check_rows(state[name], state)
+    if "vocabulary_" in state:
+        _require(sorted(state["vocabulary_"].values()) == list(range(len(state["vocabulary_"]))), "words")
     if (check := CHECKS.get(type(part))) is not None:
         check(part)
 
@@ -34,6 +41,20 @@ def check_part(part: Any) -> None:
 def _require(condition: Any, what: str) -> None:
     if not condition:
         raise ValueError(f"{what} are not those of a fitted model")
+
+
+def _check_rows(rows: Any, state: dict[str, Any]) -> None:
+    """Check the rows that scikit-learn compares new rows with, and the labels of these rows."""
+    _require(isinstance(rows, np.ndarray) or sp.issparse(rows), "rows")
+    _require(rows.ndim == 2 and rows.shape[0] and rows.shape[1] == state.get("n_features_in_"), "rows")
+    if "n_samples_fit_" in state:
+        _require(state["n_samples_fit_"] == rows.shape[0], "rows")
+    if "classes_" in state and "_y" in state:
+        classes = state["classes_"] if isinstance(state["classes_"], list) else [state["classes_"]]
+        labels = np.reshape(state["_y"], (rows.shape[0], len(classes)))
+        _require(labels.dtype.kind == "i", "labels")
+        for column, names in zip(labels.T, classes, strict=True):
+            check_indices(column, len(names))
 
 
 def _is_count(value: Any) -> bool:

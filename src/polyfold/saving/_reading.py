@@ -128,6 +128,12 @@ class _Reader:
             raise ValueError(f"{number!r} is not the number of a name")
         return self.names[number]
 
+    def shape(self, shape: Any) -> tuple[int, ...]:
+        # An array without entries has no other bound on its sizes.
+        if not isinstance(shape, list) or any(type(size) is not int or not 0 <= size <= self.size for size in shape):
+            raise ValueError(f"{shape!r} is not a shape")
+        return tuple(shape)
+
     def take(self, length: int) -> memoryview:
         if type(length) is not int or not 0 <= length <= len(self.content) - self.taken:
             raise ValueError(f"an array needs {length} bytes, {len(self.content) - self.taken} are left")
@@ -163,13 +169,13 @@ class _Reader:
         return self._make_array(given, [], "C")[()]
 
     def _make_array(self, given: Any, shape: Any, order: str) -> np.ndarray:
-        dtype, shape = _dtype(given), _shape(shape)
+        dtype, shape = _dtype(given), self.shape(shape)
         values = np.frombuffer(self.take(dtype.itemsize * math.prod(shape)), dtype=dtype)
         # A copy: aligned, writable, and without the rest of the file.
         return values.reshape(shape, order="F" if order == "F" else "C").copy("K")
 
     def _make_objects(self, shape: Any, *positions: Any) -> np.ndarray:
-        shape, out = _shape(shape), np.empty(len(positions), dtype=object)
+        shape, out = self.shape(shape), np.empty(len(positions), dtype=object)
         for place, position in enumerate(positions):
             out[place] = self.get(position)
         return out.reshape(shape)
@@ -228,7 +234,7 @@ class _Reader:
         return part
 
     def _sparse(self, form: Any, shape: Any, data: int, *places: Any) -> Any:
-        shape, arrays = _shape(shape), self.several((data, *places))
+        shape, arrays = self.shape(shape), self.several((data, *places))
         if any(not isinstance(array, np.ndarray) or array.ndim != 1 for array in arrays) or len(shape) != 2:
             raise ValueError("a sparse matrix needs lists of entries and two sizes")
         if any(array.dtype.kind != "i" for array in arrays[1:]):
@@ -263,13 +269,6 @@ def _key(value: Any) -> Any:
     if isinstance(value, int) and abs(value) > LARGEST_KEY:
         raise ValueError(f"the key {value} is too large")
     return value
-
-
-def _shape(shape: Any) -> tuple[int, ...]:
-    # numpy has at most 64 dimensions; an empty array has no other bound on its sizes.
-    if not isinstance(shape, list) or any(type(size) is not int or not 0 <= size < 2**40 for size in shape):
-        raise ValueError(f"{shape!r} is not a shape")
-    return tuple(shape)
 
 
 def _dtype(given: Any) -> np.dtype[Any]:
