@@ -247,7 +247,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
 
     def _transform_rows(self, X: Matrix) -> NDArray:
         """Return coordinates of checked rows, block by block to bound the memory."""
-        Z = np.zeros((X.shape[0], self.n_components_), dtype=X.dtype)
+        Z = np.zeros((X.shape[0], len(self.eigenvalues_)), dtype=X.dtype)
 
         def fill(rows: slice) -> None:
             F = extend(self._fitted_operator, self._steps, X[rows])
