@@ -60,7 +60,7 @@ READ = [
     ("line end in quoted text", table(c=cycle('"a\nb"', "c")), "", {**XY, "c": CATEGORY}, {}),
     ("doubled quotes", table(c=cycle('"say ""no"""', "c")), "", {**XY, "c": CATEGORY}, {"c": {"example": 'say "no"'}}),
     ("no header", table(header=False), "", {"0": NUMBER, "1": NUMBER}, {}),
-    ("years as header", "2010,2015,2020\n" + "".join(f"{a},{b},{c}\n" for a, b, c in X), "",
+    ("years as header", "2010,2015,2020\n" + "".join(f"{a},{b},{c}\n" for a, b, c in X), "--header",
      {"2010": NUMBER, "2015": NUMBER, "2020": NUMBER}, {}),
     ("index of to_csv", pd.DataFrame(X[:, :2], columns=["x", "y"]).to_csv(), "", XY, {}),
     ("separator at the end of all lines", table(end=",\n"), "", XY, {}),
@@ -179,7 +179,8 @@ def test_a_table_is_understood_and_stored_as_printed(call, content, options, kin
     fit = f"fit t.csv {options} --model KernelEmbedding --set n_components=1 --set kernel=linear"
     call(f"{fit} -o m.polyfold")
     assert call("info m.polyfold --json")["table"]["columns"] == plan["columns"]
-    call("transform m.polyfold t.csv -o z.npy", *(["--encoding", options.split()[1]] if "encoding" in options else []))
+    reading = options if options.startswith(("--encoding", "--header")) else ""
+    call(f"transform m.polyfold t.csv {reading} -o z.npy")
     assert np.isfinite(np.load("z.npy")).all()
     assert "note: t.csv: text is read" not in call.notes
 

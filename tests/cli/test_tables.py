@@ -375,7 +375,16 @@ def test_an_empty_last_column_is_left_out(call):
         ("1,5;2,5\n3,5;NA\n4,5;3\n", 3),
         ("$5,1\n$6,0\n", 2),
         ("5.1,,1.4\n4.9,3.0,1.3\n", 2),
-        ("400.5,401,403.5,405,407,408\n0.1,0.3,0.2,0.2,0.1,0.1\n", 1),
+        ("400.5,401,403.5,405,407,408\n0.1,0.3,0.2,0.2,0.1,0.1\n", 2),
+        ("1,2,3,4,5,9\n4,1,7,2,8,3\n", 2),
+        ("1,NULL,3\n4,5,6\n7,8,9\n", 3),
+        ("1,n/a,3\n4,5,6\n", 2),
+        ("3,4\n1,7\n9,2\n5,5\n", 4),
+        ("1,2,3\n7,4,5\n", 2),
+        ("0\n5\n7\n", 3),
+        ("2024-01-01,abc\n2024-01-02,def\n2024-01-05,ghi\n", 3),
+        ("0,1\n1,0\n1,1\n0,1\n", 4),
+        ("Ann,39,x\nBob,5,y\nCem,7,x\n", 3),
         ("10%,50%,90%\n1,2,3\n0,2,5\n", 2),
         ("a,b\n1,2\n", 1),
         ("0,1,2\n5.1,3.5,1.4\n", 1),
@@ -390,6 +399,8 @@ def test_a_missing_header_is_found_and_reported(call, text, n_rows):
     frame, notes = read()
     assert len(frame) == n_rows
     assert ("the first line is read as data" in notes) == (n_rows == text.count("\n"))
+    is_unclear = text.startswith(("0,", ",0", "country", "id"))
+    assert ("the first line is read as names" in notes) == (n_rows < text.count("\n") and is_unclear)
     assert len(read(header=True)[0]) == text.count("\n") - 1
     assert len(read(header=False)[0]) == text.count("\n")
 

@@ -209,7 +209,7 @@ def find_kind(
         if is_unique and _is_row_number(column.name, number_format.parse(known)):
             return replace(column, kind=IDENTIFIER)
         return replace(column, kind=NUMBER, remark=number_format.remark)
-    if (date := _date_format(known)) is not None:
+    if (date := date_format(known)) is not None:
         return replace(column, kind=DATE, remark=_date_remark(text, date), format=date)
     if column.distinct > len(text) / 2 and text.str.split().str.len().mean() >= WORDS:
         return replace(column, kind=TEXT)
@@ -240,16 +240,16 @@ def _is_row_number(name: str, numbers: pd.Series) -> bool:
     return counts_rows or bool(_words(name) & ID_WORDS) or name.lower().endswith("id")
 
 
-def _date_format(known: pd.Series) -> str | None:
+def date_format(known: pd.Series) -> str | None:
     """Return the first format in which all values are dates; empty for values that are dates already."""
     if pd.api.types.is_datetime64_any_dtype(known):
         return ""
     if known.empty or pd.api.types.is_numeric_dtype(known) or not known.astype(str).str.contains(r"\d").all():
         return None
     text = pd.Series(_as_text(known).unique())
-    for date_format in DATE_FORMATS:
-        if _parsed(text[:20], date_format).notna().all() and _parsed(text, date_format).notna().all():
-            return date_format
+    for form in DATE_FORMATS:
+        if _parsed(text[:20], form).notna().all() and _parsed(text, form).notna().all():
+            return form
     return None
 
 

@@ -21,6 +21,7 @@ from polyfold.cli._column_kinds import (
     NUMBER,
     Column,
     Plan,
+    date_format,
     is_number,
     make_plan,
 )
@@ -31,7 +32,10 @@ SEPARATORS = ",;\t|"
 SAMPLE, SURVEY = 100, 50_000
 # Several numbers with spaces between them.
 SPACED = r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+[-+]?[\d.]+(?:[eE][-+]?\d+)?)+\s*"
-NA = ("", "NA", "N/A", "nan", "NaN", "null", "None")
+# Spellings of missing values: the same for the header and for the rows below it.
+NA = frozenset(
+    ("", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
+)
 # Values by which the kinds of columns are found, and bounds of their rows.
 PLAN_CELLS, PLAN_ROWS = 2_000_000, (1_000, 50_000)
 
@@ -53,6 +57,8 @@ class Csv:
             "names": None if header else [str(number) for number in range(len(records[0]))],
             "index_col": False,
             "skipinitialspace": True,
+            "keep_default_na": False,
+            "na_values": sorted(NA),
             # Otherwise a column may be numbers in one part of a block and text in another.
             "low_memory": False,
         }
@@ -126,15 +132,16 @@ class Csv:
         return count, last_is_empty
 
     def _has_names(self, records: list[list[str]]) -> bool:
-        """Whether the first line names the columns; a note is printed if it does not."""
-        if has_header(records):
-            return True
-        warnings.warn(
-            f"{self.path}: the first line is read as data, because it holds numbers like the lines below it; pass "
-            "--header if it names the columns.",
-            stacklevel=2,
-        )
-        return False
+        """Whether the first line names the columns; a note is printed unless that is certain."""
+        is_header, is_certain = find_header(records)
+        if not is_certain:
+            reading = (
+                "names of columns, although it holds numbers like the lines below it; pass --no-header if it is data"
+                if is_header
+                else "data, because it holds numbers like the lines below it; pass --header if it names the columns"
+            )
+            warnings.warn(f"{self.path}: the first line is read as {reading}.", stacklevel=2)
+        return is_header
 
     def _note_repeated(self, header: list[str], names: list[str]) -> None:
         if repeated := [name for name, n in Counter(map(str.strip, header)).items() if name and n > 1]:
@@ -166,7 +173,7 @@ class Csv:
 
     def labels(self, column: str) -> pd.Series:
         """Return one column as text, exactly as written; only empty fields are missing."""
-        options = {**self._options, "usecols": [column], "dtype": str, "keep_default_na": False, "na_values": [""]}
+        options = {**self._options, "usecols": [column], "dtype": str, "na_values": [""]}
         return pd.read_csv(self.path, **options)[column]
 
     def sample(self, columns: Sequence[str], rows: int) -> pd.DataFrame:
@@ -280,23 +287,36 @@ def parquet_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*.parquet") if path.is_file() and path.name[0] not in "_.")
 
 
-def has_header(records: list[list[str]]) -> bool:
-    """Whether the first record names the columns: it does unless it has numbers above all columns of numbers."""
-    first, below = records[0], records[1:]
-    columns = [[row[j] for row in below if j < len(row) and row[j].strip() not in NA] for j in range(len(first))]
-    symbols = [_symbols(column) for column in columns]
-    numeric = [j for j, column in enumerate(symbols) if column and first[j].strip() not in NA]
-    if all(name.strip() in NA for name in first):
-        return False
-    if not numeric or any(_symbols([first[j]]) != symbols[j] for j in numeric):
-        return True
-    # Names such as 0, 1, 2 or 2010, 2015, 2020 or wavelengths increase, and the data below do not increase likewise.
-    steps, steps_below = (_steps([row[j] for j in numeric if j < len(row)]) for row in (first, below[0]))
-    if len(steps) < 2:
-        is_sequence = first[numeric[0]].strip() == "0" if not len(steps) else steps[0] == 1
-    else:
-        is_sequence = (steps > 0).all() and (len(steps) >= 5 or np.allclose(steps, steps[0]))
-    return bool(is_sequence and not (len(steps) and np.array_equal(steps, steps_below)))
+def find_header(records: list[list[str]]) -> tuple[bool, bool]:
+    """Return whether the first record names the columns, and whether that is certain.
+
+    It does if it has a name above numbers. It does not if it has a date above dates, only numbers above numbers, or
+    numbers and a text that occurs again below it. The numbers 0, 1, 2, … are names that pandas gives.
+    """
+    first, below = [field.strip() for field in records[0]], records[1:]
+    columns = [
+        [value for row in below if j < len(row) and (value := row[j].strip()) not in NA] for j in range(len(first))
+    ]
+    known = [(field, column) for field, column in zip(first, columns, strict=True) if field not in NA and column]
+    kinds = [_kind_of_field(field, column) for field, column in known]
+    numbers = [field for (field, _), kind in zip(known, kinds, strict=True) if kind == "number"]
+    counts = len(first) > 1 and numbers == [str(number) for number in range(len(numbers))]
+    if "date" in kinds or all(field in NA for field in first):
+        return False, False
+    if "name" in kinds or not numbers:
+        return True, not numbers or counts
+    if counts and not any(_counts_up(row) for row in below):
+        return True, False
+    return "text" in kinds and "repeated" not in kinds, False
+
+
+def _kind_of_field(field: str, column: list[str]) -> str:
+    """Return what a field of the first line is by the values below it."""
+    if symbols := _symbols(column):
+        return "number" if _symbols([field]) == symbols else "name"
+    if field[0].isdigit() and date_format(pd.Series([field, *column])) is not None:
+        return "date"
+    return "repeated" if field in column else "text"
 
 
 def _symbols(values: list[str]) -> set[str]:
@@ -305,8 +325,12 @@ def _symbols(values: list[str]) -> set[str]:
     return {match["before"] + match["after"] for match in matches if match} if all(matches) else set()
 
 
-def _steps(values: list[str]) -> np.ndarray:
-    return np.diff(pd.to_numeric(pd.Series(values, dtype=object), errors="coerce"))
+def _counts_up(record: list[str]) -> bool:
+    """Whether a line holds whole numbers in steps of one."""
+    if not all(field.strip().isdecimal() for field in record):
+        return False
+    numbers = [int(field) for field in record]
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 @dataclass(frozen=True)
