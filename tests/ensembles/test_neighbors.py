@@ -161,3 +161,16 @@ def test_precomputed_kernels_are_searched_as_the_kernel_is(blobs):
     other = pf.ModularNeighbors(pf.ModularKernelPCA(3, 2, kernel=Gaussian(gamma=1.0), random_state=0), n_neighbors=3)
     expected = other.fit(blobs[:60]).kneighbors(blobs[60:], return_distance=False)
     np.testing.assert_array_equal(found, expected)
+
+
+def test_names_of_columns_reach_a_frozen_representation(blobs, recwarn):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(blobs, columns=[f"c{j}" for j in range(blobs.shape[1])])
+    representation = pf.ModularKernelPCA(2, 2, random_state=0).fit(frame)
+    index = pf.ModularNeighbors(FrozenEstimator(representation), n_neighbors=2).fit(frame)
+    index.kneighbors(frame[:5])
+    assert not recwarn.list
+    with pytest.raises(ValueError, match="feature names"):
+        pf.ModularNeighbors(FrozenEstimator(representation)).fit(frame[frame.columns[::-1]])
+    plain = pf.ModularNeighbors(FrozenEstimator(pf.ModularKernelPCA(2, 2, random_state=0).fit(blobs))).fit(frame)
+    plain.kneighbors(frame[:5])

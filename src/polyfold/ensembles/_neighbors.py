@@ -31,6 +31,7 @@ from polyfold.sources import (
     in_memory,
     is_stream,
     method_rows,
+    with_names,
 )
 
 
@@ -312,11 +313,14 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
             return modules, np.arange(len(modules))
         return _by_point(self.representation_, self._validate(X)).astype(modules.dtype, copy=False), None
 
-    def _validate(self, X: Rows, reset: bool = False) -> Matrix | Source:
+    def _validate(self, X: Rows, reset: bool = False) -> Table | Source:
         """Return validated rows, or the source of a stream."""
         if is_stream(X):
             return check_stream(self, X, reset=reset)
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        rows = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        # A representation that was fitted to names of columns checks them again.
+        has_names = hasattr(self.representation if reset else self.representation_, "feature_names_in_")
+        return with_names(rows, self.feature_names_in_) if has_names and hasattr(self, "feature_names_in_") else rows
 
     def _deadline(self) -> float | None:
         if self.deadline is None:

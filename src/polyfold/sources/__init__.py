@@ -22,6 +22,7 @@ from polyfold.sources._source import add_up as add_up
 from polyfold.sources._source import as_block as as_block
 from polyfold.sources._source import check_block as check_block
 from polyfold.sources._source import stack_rows as stack_rows
+from polyfold.sources._source import with_names as with_names
 from polyfold.sources._survey import Survey as Survey
 from polyfold.sources._survey import survey as survey
 

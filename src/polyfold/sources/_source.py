@@ -136,14 +136,19 @@ class Source(ABC):
 
     def named(self, block: Matrix) -> Table:
         """Return a block with the names of its columns, if they have names and pandas is installed."""
-        if self.names is None or sp.issparse(block) or find_spec("pandas") is None:
-            return block
-        return import_extra("pandas", "cli").DataFrame(block, columns=list(self.names), copy=False)
+        return block if self.names is None else with_names(block, self.names)
 
     @property
     def row_bytes(self) -> int:
         """Bytes of a row."""
         return max(1, self.n_features) * self.dtype.itemsize
+
+
+def with_names(block: Matrix, names: Iterable[str]) -> Table:
+    """Return a block with names of its columns if it is dense and pandas is installed."""
+    if sp.issparse(block) or find_spec("pandas") is None:
+        return block
+    return import_extra("pandas", "cli").DataFrame(block, columns=list(names), copy=False)
 
 
 def checked(function: Callable[[int, Matrix], Part], start: int, block: Matrix) -> Part:
