@@ -26,14 +26,18 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import StandardScaler
+from sklearn.cluster import KMeans
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer, RadiusNeighborsClassifier
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import polyfold as pf
 from polyfold.exceptions import MissingExtraError, ModelFileError
 from tests.catalog import ENTRIES
 from tests.contracts.answers import fitted
 from tests.contracts.samples import sheet
-from tests.saving.mutations import mutated
+from tests.saving.mutations import TRUSTED, mutated
 
 # One thread: a forked process has only one, and OpenMP would wait for the others.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -51,7 +55,6 @@ WATCHED = (
 )
 # Also watched while a file is loaded; later, numba unpickles compiled functions from its cache.
 WATCHED_IN_LOAD = ("pickle.find_class",)
-TRUSTED = ["tests.catalog.user_kernel"]
 LOADING: list[Path] = []
 OUTCOMES = ("refused", "answered", "raised")
 
@@ -80,16 +83,33 @@ def _models():
     large = np.random.RandomState(0).standard_normal((600, 3))
     yield "network-large-codes", network.set_params(metric="euclidean", first_layer=300).fit(large), large[:20]
     yield "neighbors-hnsw", pf.ModularNeighbors(pf.ModularKernelPCA(2, 2, random_state=0), engine="hnsw").fit(X), X
-    yield "scaler", StandardScaler().fit(X), X
+    y = np.arange(len(X)) % 3
+    for model in (
+        StandardScaler(),
+        KNeighborsTransformer(n_neighbors=2, algorithm="brute"),
+        KNeighborsClassifier(2, algorithm="brute"),
+        RadiusNeighborsClassifier(10.0),
+        KMeans(3, n_init=1, random_state=0),
+        OneHotEncoder(min_frequency=3, handle_unknown="infrequent_if_exist"),
+        LogisticRegression(),
+    ):
+        given = np.round(X) if isinstance(model, OneHotEncoder) else X
+        yield type(model).__name__, model.fit(given, y), given
+    texts = ["one two three", "two three four", "five"] * 4
+    yield "words", CountVectorizer().fit(texts), texts
 
 
 def use(model, X):
     """Call every method that answers, whatever it raises."""
-    outcome = "raised"
+    outcome, width = "raised", getattr(model, "n_features_in_", None)
+    if type(width) is int and isinstance(X, np.ndarray) and X.shape[1] != width and 0 < width <= 10**6:
+        X = np.ones((2, width))  # what the model asks for reaches compiled code
     for method in METHODS:
         try:
             if hasattr(model, method):
-                getattr(model, method)(X) if method != "codes" else model.codes()
+                found = getattr(model, method)(X) if method != "codes" else model.codes()
+                if sp.issparse(found) and found.shape[1] <= 10**6:
+                    found @ np.ones(found.shape[1])
                 outcome = "answered"
         except Exception:
             pass

@@ -1,11 +1,17 @@
-"""Structure-aware changes of model files: lines, references, names, shapes, dtypes, values of arrays, sizes."""
+"""Structure-aware changes of model files: lines, references, names, shapes, dtypes, values of arrays, sizes.
+
+Some changes are made to the loaded model, before it is saved again: its attributes then disagree with each other, but
+the file is otherwise sound.
+"""
 
 import contextlib
 import json
 
 import numpy as np
+import scipy.sparse as sp
 
-from polyfold.saving import _container
+from polyfold.saving import _container, _models
+from polyfold.saving._writing import Writer
 from tests.saving.forging import itemsize, parsed
 
 SCALARS = [None, True, 0, 1, -1, 2, 7, 63, 2**31, 2**62, -(2**70), 10**9, 0.5, -0.0, 1e308, float("nan"), float("inf")]
@@ -16,13 +22,17 @@ NAMES = [
     *("polyfold.bootstrap._encoder.Encoder", "polyfold.bootstrap._output.Output", "builtins.int", "numpy.add"),
     *("polyfold.neighbors._engines._Faiss", "sklearn.neighbors._unsupervised.NearestNeighbors", "builtins.open()"),
 ]
+TRUSTED = ["tests.catalog.user_kernel"]
 INTEGERS = [0, 1, -1, -2, 2**7, 255, 256, 2**15, 2**16, 2**31 - 1, -(2**31), 2**32, 2**62, -(2**62), 1000, 36]
 
 
 def mutated(body: bytes, rng: np.random.Generator) -> bytes:
     """Return the file with one to three changes and a valid checksum."""
-    if rng.random() < 0.05:
+    choice = rng.random()
+    if choice < 0.05:
         return _bytes_changed(body, rng)
+    if choice < 0.35:
+        return _attribute_changed(body, rng)
     forged = parsed(body)
     for _ in range(rng.integers(1, 4)):
         # After another one, a change may have nothing left to change.
@@ -38,6 +48,50 @@ def _bytes_changed(body, rng):
     for place in rng.integers(len(content), size=rng.integers(1, 6)):
         content[place] = rng.integers(256)
     return b"".join(_container.pack(bytes(content), [bytes(arrays)], {}))
+
+
+def _attribute_changed(body, rng):
+    """Replace an attribute of the model or of any object in it: counts, empty or cut arrays, repeated entries."""
+    _, table, arrays = _container.unpack(body, "")
+    model = _models._rebuild(table, arrays, TRUSTED, "")
+    for _ in range(rng.integers(1, 3)):
+        state, name = _pick(list(_attributes(model)), rng)
+        with contextlib.suppress(ValueError, IndexError, TypeError):
+            state[name] = _other_value(state[name], rng)
+    writer = Writer()
+    try:
+        writer.add(model)
+        return b"".join(_container.pack(writer.table(), writer.arrays, {"class": "forged"}))
+    except (TypeError, AttributeError, ValueError):  # the value cannot be stored there
+        return body
+
+
+def _attributes(part, depth=8):
+    """Yield the dictionary and the name of every attribute that can be reached from an object."""
+    if not isinstance(getattr(part, "__dict__", None), dict) or isinstance(part, type) or not depth:
+        return
+    for name, value in vars(part).items():
+        yield vars(part), name
+        several = value[:3] if isinstance(value, list | tuple) else [value]
+        for entry in value.values() if type(value) is dict else several:
+            yield from _attributes(entry, depth - 1)
+
+
+def _other_value(value, rng):
+    if isinstance(value, bool | int | float | np.number | type(None)):
+        return _pick([*SCALARS, 200_000, 200_000], rng)
+    if sp.issparse(value):
+        return _pick([value[:0], value[:, :1], sp.vstack([value, value]).tocsr()], rng)
+    if isinstance(value, np.ndarray) and value.ndim:
+        cut = [value[:0], value[:1], value[..., :1], value[..., :0], np.concatenate([value, value]), value.T]
+        return np.array(_pick([*cut, np.concatenate([value, value], axis=-1)], rng))
+    if isinstance(value, list | tuple) and value:
+        repeated = [_pick(value, rng)] * int(10 ** rng.integers(1, 6))
+        return type(value)(_pick([value[:0], value[:-1], [*value, *value], repeated], rng))
+    if isinstance(value, dict) and value:
+        key = _pick(list(value), rng)
+        return {**value, key: _other_value(value[key], rng)}
+    return _pick(TEXTS, rng) if isinstance(value, str) else value
 
 
 def _pick(items, rng):
@@ -182,11 +236,13 @@ def _length(forged, rng):
         forged.arrays[:] = forged.arrays[: rng.integers(len(forged.arrays) + 1)] + rng.bytes(rng.integers(20))
     elif lines := _lists(forged, "list", "tuple", "dict", "set", "objects"):
         line = _pick(lines, rng)
-        choice = rng.integers(3)
+        choice = rng.integers(4)
         if choice == 0:
             del line[int(rng.integers(1, len(line) + 1)) :]
         elif choice == 1:
             line.extend(line[1:])
+        elif choice == 2:
+            line[1:] = [_pick(line[1:], rng)] * int(_pick([10, 1000, 10**5], rng))
         else:
             line.extend([int(rng.integers(len(forged.lines)))] * int(_pick([1, 2, 5000], rng)))
 

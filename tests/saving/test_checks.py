@@ -212,3 +212,10 @@ def test_arrays_without_entries_are_no_longer_than_the_file(tmp_path):
         line[2] = [2**28, 0]
 
     assert forged(model, tmp_path / "m", change)
+
+
+@pytest.mark.parametrize("count", [0, -1, 10**6, 1.5, None])
+def test_threads_are_counted(count, tmp_path):
+    model = KMeans(3, n_init=1, random_state=0).fit(X)
+    model._n_threads = count
+    assert refused(model, tmp_path / "m")

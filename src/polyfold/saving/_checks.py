@@ -21,6 +21,7 @@ from polyfold.clustering import ClusterTree
 
 # Columns of an output beyond the rank of a model are zeros, which no array of the file bounds.
 MOST_COLUMNS = 10**6
+MOST_THREADS = 1024
 # Attributes of scikit-learn with rows of as many columns as new rows: compiled code takes this for granted.
 ROWS = frozenset({"_fit_X", "cluster_centers_"})
 
@@ -32,6 +33,9 @@ def check_part(part: Any) -> None:
     _require(isinstance(columns, int | np.integer) and columns <= MOST_COLUMNS, "columns")
     for name in ROWS & state.keys():
         _check_rows(state[name], state)
+    # OpenMP ends the process if it cannot start as many threads.
+    threads = state.get("_n_threads", 1)
+    _require(_is_count(threads) and threads <= MOST_THREADS, "threads")
     if "vocabulary_" in state:
         _require(sorted(state["vocabulary_"].values()) == list(range(len(state["vocabulary_"]))), "words")
     if (check := CHECKS.get(type(part))) is not None:
