@@ -164,3 +164,28 @@ def test_photos_are_turned_as_the_camera_noted(tmp_path):
     assert pixels.shape == (32, 16)
     assert pixels[:12].max() < 50
     assert pixels[20:].min() > 200
+
+
+def dates(path):
+    from polyfold.cli._inputs import Selection, open_features
+
+    return open_features(path, Selection()).planned(keep=True).whole().filter(like="d ")
+
+
+@pytest.mark.parametrize("offset", ["Z", "+02:00", "-0930", "+05", ""])
+def test_times_with_an_offset_have_the_calendar_as_written(write, tmp_path, monkeypatch, offset):
+    monkeypatch.chdir(tmp_path)
+    times = [f"2024-01-{1 + i % 9:02}T{'00:30:00' if i % 2 else '23:45:10.5'}{offset}" for i in range(40)]
+    frame = dates(write(times, header="x,y,d"))
+    days = np.array([1 + i % 9 for i in range(40)])
+    np.testing.assert_array_equal(frame["d year"], 2024)
+    np.testing.assert_array_equal(frame["d month"], 1)
+    np.testing.assert_array_equal(frame["d weekday"], (days - 1) % 7)
+    np.testing.assert_array_equal(np.floor(frame["d days"]), 19722 + days)
+
+
+def test_times_of_parquet_files_have_the_calendar_of_their_zone(tmp_path):
+    pytest.importorskip("pyarrow")
+    time = pd.to_datetime(["2024-01-01T00:30:00"] * 40).tz_localize("Europe/Berlin")
+    parquet(tmp_path / "t.parquet", d=time)
+    np.testing.assert_array_equal(dates(tmp_path / "t.parquet").iloc[0], [2024, 1, 0, 19723 + 0.5 / 24])

@@ -47,6 +47,8 @@ DAYS = (
     *("%d/%m/%y", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%b %Y"),
 )
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+# The offset from UTC at the end of a time.
+OFFSET = r"(:\d{2}(?:[.,]\d+)?)\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 DATE_FORMATS = ("ISO8601", *(day + time for time in TIMES for day in DAYS))
 
 
@@ -253,8 +255,12 @@ def date_format(known: pd.Series) -> str | None:
     return None
 
 
-def _parsed(text: pd.Series, date_format: str) -> pd.Series:
-    return pd.to_datetime(text, format=date_format or None, errors="coerce", utc=True)
+def _parsed(values: pd.Series, form: str) -> pd.Series:
+    """Return dates and times as they are written, without the offset of their time zone."""
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return values.dt.tz_localize(None)
+    text = values.astype(object).str.replace(OFFSET, r"\1", regex=True)
+    return pd.to_datetime(text, format=form or None, errors="coerce", utc=True)
 
 
 def _date_remark(text: pd.Series, date_format: str) -> str:
