@@ -189,3 +189,33 @@ def test_times_of_parquet_files_have_the_calendar_of_their_zone(tmp_path):
     time = pd.to_datetime(["2024-01-01T00:30:00"] * 40).tz_localize("Europe/Berlin")
     parquet(tmp_path / "t.parquet", d=time)
     np.testing.assert_array_equal(dates(tmp_path / "t.parquet").iloc[0], [2024, 1, 0, 19723 + 0.5 / 24])
+
+
+def test_columns_in_the_names_of_parquet_folders_are_read(call, tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(X, columns=["x", "y"]).assign(year=np.arange(40) % 3 + 2020, site=np.repeat(["n", "s"], 20))
+    frame.to_parquet(tmp_path / "hive", partition_cols=["year", "site"])
+    kinds = planned(call, "hive")
+    assert {name: kind for name, (kind, _) in kinds.items()} == {
+        **dict.fromkeys(["x", "y", "year"], "number"),
+        "site": "category",
+    }
+    call("cluster hive -n 2 --id site -o groups.csv")
+    call("cluster hive -n 2 --columns x,y,year -o groups.csv")
+    part = next((tmp_path / "hive/year=2020/site=n").iterdir())
+    assert len(planned(call, part.parent)) == len(planned(call, part)) == 2
+
+
+def test_a_named_index_of_a_parquet_file_is_a_column(call, tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(X, columns=["x", "y"]).assign(c=[f"n{i}" for i in range(40)])
+    frame.set_index("c").to_parquet(tmp_path / "t.parquet")
+    assert planned(call, "t.parquet")["c"][0] == "identifier"
+    call("cluster t.parquet -n 2 --id c -o groups.csv")
+    assert list(pd.read_csv(tmp_path / "groups.csv")["c"]) == list(frame["c"])
+    frame = frame.sample(frac=1, random_state=0)
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert "c" in planned(call, "t.parquet")
+    assert "column 4 is left out: an index without a name" in call.notes
+    call("cluster t.parquet -n 2 -o groups.csv")
+    assert list(pd.read_csv(tmp_path / "groups.csv")["index"]) == list(frame.index)

@@ -157,7 +157,7 @@ class Csv:
         last = names[-1] if names[-1].startswith("Unnamed: ") and last_is_empty else None
         for name, reason in ((index, "an index as DataFrame.to_csv() writes it"), (last, "no name and no values")):
             if name is not None:
-                warnings.warn(f"{self.path}: column {names.index(name) + 1} is left out: {reason}.", stacklevel=2)
+                _note_left_out(self.path, names.index(name), reason)
         return index, tuple(name for name in names if name not in (index, last))
 
     def read(self, columns: Sequence[str], rows: int | None, text: Iterable[str] = ()) -> Iterator[pd.DataFrame]:
@@ -214,9 +214,7 @@ def _survey(reader: "Csv | Parquet", names: list[str], *, are_numbers: bool = Fa
 
 
 class Parquet:
-    """A parquet file, or a folder of them; an index that pandas stored is not a column."""
-
-    index = None
+    """A parquet file, or a folder of them, whose names may hold further columns, such as year=2024."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -230,15 +228,23 @@ class Parquet:
                 raise ValueError(f"all files must have the columns {names}, got {other[0]}")
             if repeated := [name for name in names if names.count(name) > 1]:
                 raise ValueError(f"the name {repeated[0]!r} occurs more than once; rename a column")
+            options: dict[str, Any] = {"format": "parquet", "partitioning": dataset.HivePartitioning.discover()}
+            options["partition_base_dir"] = str(path if path.is_dir() else path.parent)
+            folders = [field for field in dataset.dataset(files, **options).schema if field.name not in names]
+            schemas.append(arrow.schema(folders))
             self._schema = arrow.unify_schemas(schemas, promote_options="permissive")
-            self._dataset = dataset.dataset(files, schema=self._schema, format="parquet")
+            self._dataset = dataset.dataset(files, schema=self._schema, **options)
             self.n_rows = self._dataset.count_rows()
         except Exception as error:  # pyarrow raises several types
             raise ValueError(f"{path} cannot be read as parquet: {error}") from error
         if not self.n_rows:
             raise ValueError(f"{path} has no rows.")
-        index = (schemas[0].pandas_metadata or {}).get("index_columns", [])
-        self.names = tuple(name for name in names if name not in index)
+        indexes = [name for name in self._schema.names if re.fullmatch(r"__index_level_\d+__", name)]
+        self.index = indexes[0] if indexes else None
+        self.names = tuple(name for name in self._schema.names if name not in indexes)
+        if indexes:
+            position = self._schema.names.index(indexes[0])
+            _note_left_out(path, position, "an index without a name as DataFrame.to_parquet() writes it")
 
     def read(self, columns: Sequence[str], rows: int | None, text: Iterable[str] = ()) -> Iterator[pd.DataFrame]:
         """Yield some columns, at most `rows` rows at a time or all at once."""
@@ -280,6 +286,10 @@ class Parquet:
         """Return the table as parts for Dask workers."""
         files = [str(Path(file).resolve()) for file in self._dataset.files]
         return import_extra("dask.dataframe", "dask").read_parquet(files, index=False).to_delayed()
+
+
+def _note_left_out(path: Path, position: int, reason: str) -> None:
+    warnings.warn(f"{path}: column {position + 1} is left out: {reason}.", stacklevel=3)
 
 
 def parquet_files(folder: Path) -> list[Path]:
