@@ -40,7 +40,7 @@ from polyfold.cli._outputs import (
     write_blocks,
     write_result,
 )
-from polyfold.cli._readers import TableData
+from polyfold.cli._tables import TableData
 from polyfold.report import labels_of_levels, score_model
 
 # Levels with more clusters get no names.

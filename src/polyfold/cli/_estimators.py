@@ -30,7 +30,7 @@ from polyfold.cli._inputs import (
     parse_size,
     read_column,
 )
-from polyfold.cli._readers import TableData
+from polyfold.cli._tables import TableData
 from polyfold.saving import describe
 
 # A module of every extra.

@@ -48,7 +48,7 @@ from polyfold.cli._inputs import (
     open_features,
     target_for,
 )
-from polyfold.cli._readers import TableData
+from polyfold.cli._tables import TableData
 from polyfold.sources import answering, as_source, budget
 
 # Seconds in which a scheduler must answer and have a worker.

@@ -6,24 +6,17 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from polyfold._validation import import_extra
-from polyfold.cli import shortened
 from polyfold.cli._column_kinds import (
-    CATEGORY,
-    NUMBER,
-    Column,
-    Plan,
     date_format,
     is_number,
-    make_plan,
 )
 from polyfold.cli._number_formats import PARTS, NumberFormat, NumberFormatFinder, find_number_formats
 
@@ -36,8 +29,6 @@ SPACED = r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+[-+]?[\d.]+(?:[eE][-+]?\d+)?)+\s
 NA = frozenset(
     ("", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
 )
-# Values by which the kinds of columns are found, and bounds of their rows.
-PLAN_CELLS, PLAN_ROWS = 2_000_000, (1_000, 50_000)
 
 
 class Csv:
@@ -341,85 +332,3 @@ def _counts_up(record: list[str]) -> bool:
         return False
     numbers = [int(field) for field in record]
     return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-
-
-@dataclass(frozen=True)
-class TableData:
-    """Rows of a table; they can be read as soon as there is a plan, as numbers, categories and text."""
-
-    reader: Csv | Parquet
-    names: tuple[str, ...]
-    plan: Plan | None = None
-    image_shape: None = None
-
-    @property
-    def path(self) -> Path:
-        """The file or folder."""
-        return self.reader.path
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.reader.n_rows
-
-    @property
-    def n_columns(self) -> int:
-        """Number of selected columns."""
-        return len(self.names)
-
-    @property
-    def all_names(self) -> tuple[str, ...]:
-        """The names of all columns, selected or not, without the index."""
-        return self.reader.names
-
-    @property
-    def index(self) -> str | None:
-        """The name of the index column."""
-        return self.reader.index
-
-    def column(self, name: str) -> pd.Series:
-        """Return any column, exactly as it is written."""
-        return self.reader.labels(name)
-
-    def select(self, names: Sequence[str]) -> "TableData":
-        """Return the same rows with some columns only."""
-        return replace(self, names=tuple(names))
-
-    def planned(self, categorical: Iterable[str] = (), *, keep: bool = False) -> "TableData":
-        """Return the same rows with a kind for every column, found from the file; `keep` leaves no column out."""
-        sample = self.reader.sample(self.names, int(np.clip(PLAN_CELLS // len(self.names), *PLAN_ROWS)))
-        given = set(categorical)
-        formats, unreadable = self.reader.number_formats([name for name in self.names if name not in given])
-        is_whole = len(sample) == self.n_rows
-        plan = make_plan(sample, {**dict.fromkeys(given), **formats}, unreadable, given, keep=keep, is_whole=is_whole)
-        if not plan.used:
-            raise ValueError(
-                f"{self.path} has only identifiers and constants ({shortened(self.names)}); name columns to use with "
-                "--columns."
-            )
-        return replace(self, plan=plan)
-
-    def with_guessed_kinds(self, *, only_numbers: bool) -> "TableData":
-        """Return the same rows as numbers, and categories for other columns, for models fitted without a plan."""
-        formats, _ = self.reader.number_formats(self.names)
-        columns = [
-            Column(name, NUMBER if only_numbers or form is not None else CATEGORY, format=str(form or ""))
-            for name, form in formats.items()
-        ]
-        return replace(self, plan=Plan(tuple(columns)))
-
-    def with_plan(self, plan: Plan) -> "TableData":
-        """Return the columns of a stored plan, with its kinds and formats."""
-        return replace(self, names=tuple(column.name for column in plan.used), plan=plan)
-
-    def blocks(self, size: int | None = None) -> Iterator[pd.DataFrame]:
-        """Yield `size` rows at a time, or all at once."""
-        assert self.plan is not None, "tables are read after their columns have kinds"
-        names = [column.name for column in self.plan.used]
-        for frame in self.reader.read(names, size, self.plan.text_columns()):
-            yield self.plan.apply(frame)
-
-    def whole(self) -> pd.DataFrame:
-        """Return all rows in memory."""
-        (frame,) = self.blocks()
-        return frame
