@@ -305,7 +305,7 @@ def find_header(records: list[list[str]]) -> tuple[bool, bool]:
     if "date" in kinds or all(field in NA for field in first):
         return False, False
     if "name" in kinds or not numbers:
-        return True, not numbers or counts
+        return True, not numbers or counts or len(numbers) < kinds.count("name")
     if counts and not any(_counts_up(row) for row in below):
         return True, False
     return "text" in kinds and "repeated" not in kinds, False
