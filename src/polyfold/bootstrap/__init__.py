@@ -1,70 +1,34 @@
 """Multilayer bootstrap networks: sampling, first layer, layers of codes, output. Private."""
 
-from polyfold.bootstrap._candidate_search import CandidateSearch, GraphSearch
-from polyfold.bootstrap._code_search import CodeSearch, check_codes, shared_centers
-from polyfold.bootstrap._dense_search import DenseSearch
-from polyfold.bootstrap._encoder import (
-    Encoder,
-    FirstLayer,
-    fit_encoder,
-    fit_replicates,
-    layers_for,
-    make_first_layer,
-)
-from polyfold.bootstrap._inverted_index import SparseSearch
-from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint, replicate_checkpoints, stored_seed
-from polyfold.bootstrap._output import (
-    Output,
-    SpectralReadout,
-    fit_output,
-    fit_spectral_readout,
-)
-from polyfold.bootstrap._sampling import (
-    ClusteringSpec,
-    check_layer,
-    check_settings,
-    child_stream,
-    decaying_sizes,
-    is_auto,
-    layer_sizes,
-    level_of,
-    n_selected,
-    sample_rows,
-    stream_seed,
-)
-from polyfold.bootstrap._shared_codes import nearest_by_codes
-
-__all__ = [
-    "CandidateSearch",
-    "ClusteringSpec",
-    "CodeSearch",
-    "DenseSearch",
-    "Encoder",
-    "FirstLayer",
-    "GraphSearch",
-    "LayerCheckpoint",
-    "Output",
-    "SparseSearch",
-    "SpectralReadout",
-    "check_codes",
-    "check_layer",
-    "check_settings",
-    "child_stream",
-    "decaying_sizes",
-    "fit_encoder",
-    "fit_output",
-    "fit_replicates",
-    "fit_spectral_readout",
-    "is_auto",
-    "layer_sizes",
-    "layers_for",
-    "level_of",
-    "make_first_layer",
-    "n_selected",
-    "nearest_by_codes",
-    "replicate_checkpoints",
-    "sample_rows",
-    "shared_centers",
-    "stored_seed",
-    "stream_seed",
-]
+from polyfold.bootstrap._candidate_search import CandidateSearch as CandidateSearch
+from polyfold.bootstrap._candidate_search import GraphSearch as GraphSearch
+from polyfold.bootstrap._code_search import CodeSearch as CodeSearch
+from polyfold.bootstrap._code_search import check_codes as check_codes
+from polyfold.bootstrap._code_search import shared_centers as shared_centers
+from polyfold.bootstrap._dense_search import DenseSearch as DenseSearch
+from polyfold.bootstrap._encoder import Encoder as Encoder
+from polyfold.bootstrap._encoder import FirstLayer as FirstLayer
+from polyfold.bootstrap._encoder import fit_encoder as fit_encoder
+from polyfold.bootstrap._encoder import fit_replicates as fit_replicates
+from polyfold.bootstrap._encoder import layers_for as layers_for
+from polyfold.bootstrap._encoder import make_first_layer as make_first_layer
+from polyfold.bootstrap._inverted_index import SparseSearch as SparseSearch
+from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint as LayerCheckpoint
+from polyfold.bootstrap._layer_checkpoint import replicate_checkpoints as replicate_checkpoints
+from polyfold.bootstrap._layer_checkpoint import stored_seed as stored_seed
+from polyfold.bootstrap._output import Output as Output
+from polyfold.bootstrap._output import SpectralReadout as SpectralReadout
+from polyfold.bootstrap._output import fit_output as fit_output
+from polyfold.bootstrap._output import fit_spectral_readout as fit_spectral_readout
+from polyfold.bootstrap._sampling import ClusteringSpec as ClusteringSpec
+from polyfold.bootstrap._sampling import check_layer as check_layer
+from polyfold.bootstrap._sampling import check_settings as check_settings
+from polyfold.bootstrap._sampling import child_stream as child_stream
+from polyfold.bootstrap._sampling import decaying_sizes as decaying_sizes
+from polyfold.bootstrap._sampling import is_auto as is_auto
+from polyfold.bootstrap._sampling import layer_sizes as layer_sizes
+from polyfold.bootstrap._sampling import level_of as level_of
+from polyfold.bootstrap._sampling import n_selected as n_selected
+from polyfold.bootstrap._sampling import sample_rows as sample_rows
+from polyfold.bootstrap._sampling import stream_seed as stream_seed
+from polyfold.bootstrap._shared_codes import nearest_by_codes as nearest_by_codes

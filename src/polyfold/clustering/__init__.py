@@ -1,34 +1,16 @@
 """Clusters of any representation: trees, levels, stability."""
 
-from polyfold.clustering._stability import (
-    Replicate,
-    cluster_stability,
-    code_replicates,
-    information,
-    layer_stability,
-    mean_stability,
-    n_coordinates,
-    row_replicates,
-    select_feature_fraction,
-    select_layer,
-    select_levels,
-    stability_curve,
-)
-from polyfold.clustering._tree import ClusterTree, fit_tree
-
-__all__ = [
-    "ClusterTree",
-    "Replicate",
-    "cluster_stability",
-    "code_replicates",
-    "fit_tree",
-    "information",
-    "layer_stability",
-    "mean_stability",
-    "n_coordinates",
-    "row_replicates",
-    "select_feature_fraction",
-    "select_layer",
-    "select_levels",
-    "stability_curve",
-]
+from polyfold.clustering._stability import Replicate as Replicate
+from polyfold.clustering._stability import cluster_stability as cluster_stability
+from polyfold.clustering._stability import code_replicates as code_replicates
+from polyfold.clustering._stability import information as information
+from polyfold.clustering._stability import layer_stability as layer_stability
+from polyfold.clustering._stability import mean_stability as mean_stability
+from polyfold.clustering._stability import n_coordinates as n_coordinates
+from polyfold.clustering._stability import row_replicates as row_replicates
+from polyfold.clustering._stability import select_feature_fraction as select_feature_fraction
+from polyfold.clustering._stability import select_layer as select_layer
+from polyfold.clustering._stability import select_levels as select_levels
+from polyfold.clustering._stability import stability_curve as stability_curve
+from polyfold.clustering._tree import ClusterTree as ClusterTree
+from polyfold.clustering._tree import fit_tree as fit_tree

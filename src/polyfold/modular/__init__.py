@@ -1,55 +1,28 @@
 """Spectrum to modules: the modular problem, its closed form, the papers' algorithms and their baselines."""
 
-from polyfold.modular._backfit import solve_backfit
-from polyfold.modular._closed import solve_closed
-from polyfold.modular._descent import descent_gradient, solve_gradient
-from polyfold.modular._gradient import drop_probability, modular_gradient, solve_adam, solve_stochastic
-from polyfold.modular._problem import (
-    Allocation,
-    ModularFit,
-    ModularSolution,
-    as_autoencoders,
-    autoencoder_terms,
-    bound_of,
-    score_solution,
-    spectral_loss,
-    waterfill,
-)
-from polyfold.modular._solvers import (
-    DATA_SOLVERS,
-    SOLVERS,
-    bagged_autoencoders,
-    bootstrap_maps,
-    partition_maps,
-    random_maps,
-)
-from polyfold.modular._sweeps import approximate_root, random_factors, solve_sweeps
-
-__all__ = [
-    "DATA_SOLVERS",
-    "SOLVERS",
-    "Allocation",
-    "ModularFit",
-    "ModularSolution",
-    "approximate_root",
-    "as_autoencoders",
-    "autoencoder_terms",
-    "bagged_autoencoders",
-    "bootstrap_maps",
-    "bound_of",
-    "descent_gradient",
-    "drop_probability",
-    "modular_gradient",
-    "partition_maps",
-    "random_factors",
-    "random_maps",
-    "score_solution",
-    "solve_adam",
-    "solve_backfit",
-    "solve_closed",
-    "solve_gradient",
-    "solve_stochastic",
-    "solve_sweeps",
-    "spectral_loss",
-    "waterfill",
-]
+from polyfold.modular._backfit import solve_backfit as solve_backfit
+from polyfold.modular._closed import solve_closed as solve_closed
+from polyfold.modular._descent import descent_gradient as descent_gradient
+from polyfold.modular._descent import solve_gradient as solve_gradient
+from polyfold.modular._gradient import drop_probability as drop_probability
+from polyfold.modular._gradient import modular_gradient as modular_gradient
+from polyfold.modular._gradient import solve_adam as solve_adam
+from polyfold.modular._gradient import solve_stochastic as solve_stochastic
+from polyfold.modular._problem import Allocation as Allocation
+from polyfold.modular._problem import ModularFit as ModularFit
+from polyfold.modular._problem import ModularSolution as ModularSolution
+from polyfold.modular._problem import as_autoencoders as as_autoencoders
+from polyfold.modular._problem import autoencoder_terms as autoencoder_terms
+from polyfold.modular._problem import bound_of as bound_of
+from polyfold.modular._problem import score_solution as score_solution
+from polyfold.modular._problem import spectral_loss as spectral_loss
+from polyfold.modular._problem import waterfill as waterfill
+from polyfold.modular._solvers import DATA_SOLVERS as DATA_SOLVERS
+from polyfold.modular._solvers import SOLVERS as SOLVERS
+from polyfold.modular._solvers import bagged_autoencoders as bagged_autoencoders
+from polyfold.modular._solvers import bootstrap_maps as bootstrap_maps
+from polyfold.modular._solvers import partition_maps as partition_maps
+from polyfold.modular._solvers import random_maps as random_maps
+from polyfold.modular._sweeps import approximate_root as approximate_root
+from polyfold.modular._sweeps import random_factors as random_factors
+from polyfold.modular._sweeps import solve_sweeps as solve_sweeps
