@@ -93,6 +93,13 @@ def test_bootstrap_clusters_are_compressed_and_pickled_without_their_teacher(blo
     assert len(pickle.dumps(compressed)) < 20_000
 
 
+def test_one_of_few_rows_is_held_out():
+    X = np.random.RandomState(0).standard_normal((8, 3))
+    student = KNeighborsRegressor(1)  # reproduces the rows it has seen
+    assert Compressed(PCA(2).fit(X), student=student, random_state=0).fit(X).fidelity_ < 0.99
+    assert Compressed(PCA(2).fit(X), student=student, holdout=0, random_state=0).fit(X).fidelity_ == 1.0
+
+
 def test_fidelity_is_measured_on_rows_the_student_has_not_seen():
     rng = np.random.default_rng(0)
     X, noise = rng.standard_normal((200, 5)), rng.standard_normal((200, 2))

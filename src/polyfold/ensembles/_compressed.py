@@ -61,7 +61,8 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         of 256 units. "torch" means the network of the paper: two layers of 2048 units with dropout, with
         sigmoid outputs for clusters and linear outputs for coordinates.
     holdout : float, default=0.1
-        Fraction of the rows that are held out of the training and used to measure the fidelity.
+        Fraction of the rows that are held out of the training and used to measure the fidelity, at least one row.
+        With 0, the fidelity is measured on the training rows.
     random_state : int, RandomState or None, default=None
         Seed of the held-out rows and of the default students.
     verbose : int, default=0
@@ -209,9 +210,9 @@ class Compressed(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Met
         return ((X - self._shift) / self._scale).astype(dtype, copy=False)
 
     def _split(self, n: int, rng: np.random.RandomState) -> tuple[NDArray, NDArray]:
-        """Return the rows for training and the held-out rows; all rows for both if nothing is held out."""
+        """Return the rows for training and at least one held-out row; all rows for both if nothing is held out."""
         order = rng.permutation(n)
-        count = int(self.holdout * n)
+        count = max(1, int(self.holdout * n)) if self.holdout > 0 and n > 1 else 0
         return (order[count:], order[:count]) if count else (order, order)
 
     def _student(self, rng: np.random.RandomState, n_rows: int) -> BaseEstimator:
