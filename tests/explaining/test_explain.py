@@ -16,7 +16,7 @@ import polyfold as pf
 from polyfold._threads import using_threads
 from polyfold.exceptions import MissingExtraError
 from polyfold.explaining import _strengths as strengths
-from polyfold.explaining._features import relative_ranks
+from polyfold.explaining._features import distinct_names, relative_ranks
 from tests.catalog import ONE_EACH
 
 SKIPPED = ("ModularRegressor",)  # it predicts values, and has nothing to explain
@@ -397,3 +397,20 @@ def test_the_names_of_walks_are_inside_a_tight_box():
     titles = [text for ax in figure.axes for text in ax.texts]
     assert len(titles) == 2
     assert all(text.get_window_extent().y1 <= dpi * box.y1 + 1 for text in titles)
+
+
+@pytest.mark.parametrize("names", [["a", "a", "c"], ["b", "a", "a"], ["a", "a", "a"], ["a", "a (2)", "a"]])
+def test_repeated_names_get_numbers(rng, names):
+    pd = pytest.importorskip("pandas")
+    labels = np.arange(120) % 2
+    X = rng.standard_normal((120, 3))
+    X[:, 1] += 6 * labels
+    expected = [*names[:2], f"{names[2]} (3)"] if names[1] == "a (2)" else distinct_names(names)
+    for given, options in ((pd.DataFrame(X, columns=names), {}), (X, {"feature_names": names})):
+        found = pf.explain(labels, given, random_state=0, **options)
+        assert found.feature_names == expected
+        assert all(expected[1] in name for name in found.names.values())
+
+
+def test_names_are_numbered_in_their_order():
+    assert distinct_names(["a", "b", "a", 1, "1", "a"]) == ["a", "b", "a (2)", "1", "1 (2)", "a (3)"]

@@ -1,7 +1,7 @@
 """The features that explanations are made of: numbers, categories and words, read from arrays, tables and texts."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -88,11 +88,13 @@ def read_features(X: Any, names: Sequence[str] | None, texts: Sequence[str] | No
     add words; columns without names, such as those of an embedding, are then left out.
     """
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        return _of_table({str(name): _values(X[name]) for name in X.columns}, names, texts)
+        labels = distinct_names(X.columns)
+        X = X if labels == list(X.columns) else X.set_axis(labels, axis=1)
+        return _of_table({name: _values(X[name]) for name in labels}, names, texts)
     X = X if sp.issparse(X) else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, rows and features, got shape {X.shape}.")
-    given = None if names is None else [str(name) for name in names]
+    given = None if names is None else distinct_names(names)
     if given is not None and len(given) != X.shape[1]:
         raise ValueError(f"feature_names must have one name for each of the {X.shape[1]} columns, got {len(given)}.")
     labels = given or [f"x{j}" for j in range(X.shape[1])]
@@ -105,6 +107,18 @@ def read_features(X: Any, names: Sequence[str] | None, texts: Sequence[str] | No
         return Features(X.shape[0], np.empty((X.shape[0], 0)), [], words=words, vocabulary=vocabulary)
     numbers = _filled(as_dense(X).astype(np.float64))
     return Features(len(numbers), numbers, labels, words=words, vocabulary=vocabulary, is_named=given is not None)
+
+
+def distinct_names(names: Iterable[object]) -> list[str]:
+    """Return names as texts; repeated ones get a number, as in "a", "a (2)"."""
+    found: dict[str, int] = {}  # how often a name has come
+    for name in map(str, names):
+        label = name
+        while label in found:
+            found[name] += 1
+            label = f"{name} ({found[name]})"
+        found[label] = 1
+    return list(found)
 
 
 def count_words(texts: Sequence[str], n_rows: int) -> tuple[sp.csr_array, list[str]]:
@@ -139,7 +153,7 @@ def _without_contractions(text: str) -> str:
 def _of_table(columns: dict[str, NDArray], names: Sequence[str] | None, texts: Sequence[str] | None) -> Features:
     if names is not None and len(names) != len(columns):
         raise ValueError(f"feature_names must have one name for each of the {len(columns)} columns, got {len(names)}.")
-    labels = list(columns) if names is None else [str(name) for name in names]
+    labels = list(columns) if names is None else distinct_names(names)
     n = len(next(iter(columns.values()))) if columns else 0
     numbers, number_names, codes, category_names, levels = [], [], [], [], []
     for label, values in zip(labels, columns.values(), strict=True):
