@@ -160,3 +160,8 @@ def test_named_columns_give_no_warning(rng, kernel):
     clustering = pf.KernelClustering(3, kernel=kernel, random_state=0).fit(X)
     np.testing.assert_array_equal(clustering.predict(X), clustering.labels_)
     assert list(clustering.feature_names_in_) == list("abcd")
+
+
+def test_messages_about_the_rows_name_the_estimator():
+    with pytest.raises(ValueError, match="KernelClustering does not accept missing values"):
+        pf.KernelClustering(3).fit([[1.0, np.nan], [0.0, 1.0], [1.0, 1.0]])

@@ -169,7 +169,7 @@ class KernelClustering(TreeClusterer):
     def _new_representation(self, X: Any) -> Representation:
         self.kernel_ = self.kernel
         if isinstance(self.kernel, str) and self.kernel == "auto":
-            self.kernel_ = DiffusionMaps(N_NEIGHBORS) if _looks_embedded(X) else "bootstrap_network"
+            self.kernel_ = DiffusionMaps(N_NEIGHBORS) if _looks_embedded(self, X) else "bootstrap_network"
         is_network = isinstance(self.kernel_, str) and self.kernel_ == "bootstrap_network"
         return NetworkRepresentation(n_jobs=self.n_jobs) if is_network else KernelRepresentation(self.kernel_)
 
@@ -198,9 +198,9 @@ def _trivial_coordinates(spectrum: Spectrum, most: int) -> NDArray:
     return top * sizes[:, None] * (np.arange(len(sizes))[:, None] == order)
 
 
-def _looks_embedded(X: Any) -> bool:
+def _looks_embedded(estimator: BaseEstimator, X: Any) -> bool:
     """Whether rows have the length one, up to the rounding of half precision, and enough of them differ for a graph."""
-    rows = X if is_stream(X) else check_rows(BaseEstimator(), X, reset=True, minimum=2)
+    rows = X if is_stream(X) else check_rows(estimator, X, reset=True, minimum=2)
     sample = some_rows(rows, sample_rows(number_of_rows(rows), STABILITY_ROWS, np.random.SeedSequence(0)))
     return are_unit_rows(as_dense(sample)) and n_distinct(sample) > N_NEIGHBORS
 
