@@ -207,3 +207,14 @@ def test_auto_uses_what_choose_engine_says(X, monkeypatch):
 def test_bad_arguments_are_named(X, arguments, message):
     with pytest.raises(ValueError, match=message):
         find_neighbors(X, **arguments)
+
+
+def test_stored_zeros_of_sparse_rows_change_nothing():
+    rng = np.random.RandomState(0)
+    rows = np.where(rng.rand(60, 6) < 0.5, rng.rand(60, 6), 0)
+    without = sp.csr_array(rows)
+    stored = sp.csr_array((rows.ravel(), np.tile(np.arange(6), 60), np.arange(61) * 6), shape=rows.shape)
+    for found, expected in zip(
+        *(find_neighbors(given, 5, "exact").of_training() for given in (stored, without)), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)

@@ -252,7 +252,7 @@ class Exact:
         if sp.issparse(X):
             X = sum_duplicates(sp.csr_array(X))
             # Above this density the dense matrix is smaller, and it can be centred.
-            X = X.toarray() if X.nnz > 0.67 * X.shape[0] * X.shape[1] else X
+            X = X.toarray() if X.count_nonzero() > 0.67 * X.shape[0] * X.shape[1] else X
         self.frame = Frame.of(X)
         self.nearest = NearestNeighbors(n_jobs=1).fit(self.frame.apply(X))
 
