@@ -164,9 +164,11 @@ def make_plan(
     """Return the kind of every column; `keep` leaves none out, `is_whole` means that the sample is all rows."""
     given, columns = set(categorical), []
     for name in sample.columns:
-        column = _count_values(sample[name])
+        known = sample[name].dropna()
+        text = _as_text(known)
+        column = _count_values(str(name), text, len(sample) - len(known))
         if name not in given:
-            column = find_kind(sample[name].dropna(), column, number_formats[name], keep=keep, is_whole=is_whole)
+            column = find_kind(known, text, column, number_formats[name], keep=keep, is_whole=is_whole)
         if unreadable.get(name) and column.kind in (CATEGORY, MANY, IDENTIFIER):
             column = replace(column, remark=f"{unreadable[name]!r} is not a number")
         columns.append(column)
@@ -181,24 +183,22 @@ def make_plan(
     return plan
 
 
-def _count_values(values: pd.Series) -> Column:
+def _count_values(name: str, text: pd.Series, missing: int) -> Column:
     """Return a column as categories, with the counts of its values."""
-    text = _as_text(values.dropna())
-    distinct = int(text.nunique())
-    return Column(
-        name=str(values.name),
-        kind=CATEGORY if distinct <= MAX_CATEGORIES else MANY,
-        distinct=distinct,
-        missing=int(values.isna().sum()),
-        example=text.iloc[0][:80] if len(text) else "",
-    )
+    distinct, example = int(text.nunique()), text.iloc[0][:80] if len(text) else ""
+    return Column(name, CATEGORY if distinct <= MAX_CATEGORIES else MANY, distinct, missing, example)
 
 
 def find_kind(
-    known: pd.Series, column: Column, number_format: NumberFormat | None, *, keep: bool, is_whole: bool
+    known: pd.Series,
+    text: pd.Series,
+    column: Column,
+    number_format: NumberFormat | None,
+    *,
+    keep: bool,
+    is_whole: bool,
 ) -> Column:
     """Return what a column is by its `known` values; `number_format` is None if these are not numbers."""
-    text = _as_text(known)
     is_unique = not keep and len(text) >= MIN_ROWS_OF_IDS and column.distinct >= UNIQUE * len(text)
     is_same = not keep and column.distinct + (column.missing > 0) <= 1
     # Further rows may hold other values, and a constant does no harm; a column without values cannot be filled in.
@@ -229,7 +229,7 @@ def _words(name: str) -> set[str]:
 
 def _is_code(name: str, text: pd.Series) -> bool:
     """Whether whole numbers are codes, such as zip codes: some begin with zeros, or the name suggests it."""
-    if not text.str.fullmatch(r"\d+(\.0)?").all():
+    if not all(re.fullmatch(r"\d+(\.0)?", value) for value in text):  # ends at the first measurement
         return False
     return bool(text.str.fullmatch(r"0\d+").any() or _words(name) & CODE_WORDS)
 
@@ -295,8 +295,9 @@ def _parts_of_dates(values: pd.Series, column: Column) -> dict[str, np.ndarray]:
 
 def _numbers(values: pd.Series, column: Column) -> np.ndarray:
     form = NumberFormat.stored(column.format)
-    numbers = values if is_number(values) and not form.symbol else form.parse(values.astype(object))
-    if (other := values[numbers.isna() & values.notna()]).size:
+    is_parsed = is_number(values) and not form.symbol
+    numbers = values if is_parsed else form.parse(values.astype(object))
+    if not is_parsed and (other := values[numbers.isna() & values.notna()]).size:
         raise ValueError(
             f"column {column.name!r} must hold numbers written like {column.example or str(form)!r}, as in the rows "
             f"the model was fitted to, got {str(other.iloc[0])!r}; write them in the format {form}, or if these are "
