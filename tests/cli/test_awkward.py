@@ -233,3 +233,33 @@ def test_a_named_index_of_a_parquet_file_is_a_column(call, tmp_path):
     assert "column 4 is left out: an index without a name" in call.notes
     call("cluster t.parquet -n 2 -o groups.csv")
     assert list(pd.read_csv(tmp_path / "groups.csv")["index"]) == list(frame.index)
+
+
+def test_columns_without_values_in_new_files_are_reported(call, write, tmp_path):
+    path = write(X[:, 0], header="x,y,late")
+    call(f"fit {path} --set n_modules=2 --set n_components=2 -o m.polyfold")
+    call("transform m.polyfold t.csv -o z.npy")
+    assert call.notes == ""
+    call(f"transform m.polyfold {write([''] * 40, header='x,y,late')} -o z.npy")
+    assert "t.csv: no values in late; the medians" in call.notes
+
+
+def test_empty_lines_of_one_column_are_reported(call, tmp_path):
+    (tmp_path / "t.csv").write_text("x\n" + "".join(f"{value}\n" for value in X[:, 0]) + "\n1.5\n\n")
+    planned(call, "t.csv")
+    assert "t.csv: 1 empty lines are skipped; write NA for missing values" in call.notes
+
+
+@pytest.mark.parametrize("separator", [";", ",", "\t", "~"])
+def test_the_separator_that_spreadsheets_write_is_used(call, tmp_path, separator):
+    lines = ["sep=" + separator, separator.join("xy"), *(f"{a}{separator}{b}" for a, b in X)]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    assert list(planned(call, "t.csv")) == ["x", "y"]
+    call("cluster t.csv -n 2 -o groups.csv")
+    (tmp_path / "t.csv").write_text("\n".join([*lines, "1"]) + "\n")
+    assert "t.csv, line 43: got 1 fields, expected 2" in call("fit t.csv --plan", code=2)
+
+
+def test_months_without_a_day_are_shown(call, write):
+    path = write([f"20{9 + i % 3:02}-{10 + i % 3}" for i in range(40)], header="x,y,season")
+    assert planned(call, path)["season"] == ("date", "'2009-10' is 2009-10-01")

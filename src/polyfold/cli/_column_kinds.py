@@ -265,7 +265,7 @@ def _parsed(values: pd.Series, form: str) -> pd.Series:
 
 def _date_remark(text: pd.Series, date_format: str) -> str:
     """Return how a date is read, if that is not obvious."""
-    if date_format in ("", "ISO8601"):
+    if date_format == "" or (date_format == "ISO8601" and len(text.iloc[0]) > len("2009-10")):
         return ""
     swapped = date_format.replace("%d", "%D").replace("%m", "%d").replace("%D", "%m")
     is_unclear = swapped in DATE_FORMATS and swapped != date_format and _parsed(text, swapped).notna().all()

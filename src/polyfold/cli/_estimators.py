@@ -347,14 +347,24 @@ class ModelRows:
     def _read(self, size: int | None) -> Iterator[Any]:
         names = getattr(self.model, "feature_names_in_", None)
         new = NewCategories(self.model[0] if isinstance(self.model, Pipeline) else None, self.data.path)
+        empty = None
         for rows in self.data.blocks(size):
             if names is None and isinstance(rows, pd.DataFrame):
                 rows = np.ascontiguousarray(rows.to_numpy())
             elif names is not None and not isinstance(rows, pd.DataFrame):
                 rows = pd.DataFrame(rows.toarray() if sp.issparse(rows) else rows, columns=names)
             new.count(rows)
+            if self._plan is not None:
+                without = set(rows.columns[rows.isna().all()])
+                empty = without if empty is None else empty & without
             yield rows
         new.warn()
+        if empty:
+            warnings.warn(
+                f"{self.data.path}: no values in {shortened(sorted(empty))}; the medians of the rows that the model "
+                "was fitted to are used.",
+                stacklevel=2,
+            )
 
 
 def _open_columns(model: Any, plan: Plan | None, path: str, selection: Selection) -> FileData:

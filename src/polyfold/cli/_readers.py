@@ -37,7 +37,9 @@ class Csv:
     def __init__(self, path: Path, encoding: str | None = None, header: bool | None = None):
         self.path, self._encoding = path, encoding or "utf-8-sig"
         with self._explained_encoding():
-            self._separator = max(SEPARATORS, key=self._score_separator)
+            declared = self._declared_separator()
+            self._n_skipped = int(declared is not None)
+            self._separator = declared or max(SEPARATORS, key=self._score_separator)
             records = self._sample()
             n_records, last_is_empty = self._count(len(records[0]))
         header = self._has_names(records) if header is None else header
@@ -47,6 +49,7 @@ class Csv:
             "header": 0 if header else None,
             "names": None if header else [str(number) for number in range(len(records[0]))],
             "index_col": False,
+            "skiprows": self._n_skipped,
             "skipinitialspace": True,
             "keep_default_na": False,
             "na_values": sorted(NA),
@@ -71,15 +74,27 @@ class Csv:
                 "--encoding, for example utf-16 or latin-1."
             ) from error
 
-    def _records(self, separator: str, **options: Any) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number of the line and its fields; empty lines are skipped, as pandas does."""
+    def _declared_separator(self) -> str | None:
+        """Return the separator of a first line such as sep=; which spreadsheets write and do not show."""
+        with self.path.open(newline="", encoding=self._encoding) as file:
+            match = re.fullmatch(r"sep=(.)\r?\n?", file.readline(), flags=re.IGNORECASE)
+        return match and match[1]
+
+    def _lines(self, separator: str, **options: Any) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number of the line and its fields, none for an empty line."""
         csv.field_size_limit(2**31 - 1)
         with self.path.open(newline="", encoding=self._encoding) as file:
-            reader = csv.reader(file, delimiter=separator, skipinitialspace=True, **options)
-            yield from ((reader.line_num, fields) for fields in reader if fields)
+            reader = csv.reader(
+                islice(file, self._n_skipped, None), delimiter=separator, skipinitialspace=True, **options
+            )
+            yield from ((self._n_skipped + reader.line_num, fields) for fields in reader)
+
+    def _records(self, separator: str, **options: Any) -> Iterator[list[str]]:
+        """Yield the fields of all lines; empty lines are skipped, as pandas does."""
+        return (fields for _, fields in self._lines(separator, **options) if fields)
 
     def _sample(self) -> list[list[str]]:
-        records = [fields for _, fields in islice(self._records(self._separator), SAMPLE)]
+        records = list(islice(self._records(self._separator), SAMPLE))
         if not records:
             raise ValueError(f"{self.path} is empty.")
         if len(records[-1]) == 1 and all(re.fullmatch(SPACED, fields[0]) for fields in records[1:]) and records[1:]:
@@ -95,7 +110,7 @@ class Csv:
         """Prefer what splits all lines, or else the first, into most fields; separators in quotes do not count."""
         counts: list[int] = []
         try:
-            for _, fields in islice(self._records(separator, strict=True), SAMPLE):
+            for fields in islice(self._records(separator, strict=True), SAMPLE):
                 counts.append(len(fields))
         except csv.Error:  # text after a closing quote: another separator, or a damaged line further down
             counts.append(0)
@@ -107,9 +122,12 @@ class Csv:
 
     def _count(self, expected: int) -> tuple[int, bool]:
         """Return the number of records, and whether the last field is empty in all of them but the first."""
-        count, line, last_is_empty = 0, 0, True
+        count, line, last_is_empty, n_empty, n_gaps = 0, self._n_skipped, True, 0, 0
         try:
-            for line, fields in self._records(self._separator, strict=True):
+            for line, fields in self._lines(self._separator, strict=True):
+                if not fields:
+                    n_empty += 1
+                    continue
                 if len(fields) != expected:
                     raise ValueError(
                         f"{self.path}, line {line}: got {len(fields)} fields, expected {expected} as in the first "
@@ -117,9 +135,11 @@ class Csv:
                         "the line."
                     )
                 last_is_empty &= not (count and fields[-1].strip())
-                count += 1
+                count, n_gaps = count + 1, n_empty
         except csv.Error as error:
             raise ValueError(f"{self.path}, line {line + 1}: quotes are not closed properly ({error}).") from error
+        if expected == 1 and n_gaps:
+            warnings.warn(f"{self.path}: {n_gaps} empty lines are skipped; write NA for missing values.", stacklevel=2)
         return count, last_is_empty
 
     def _has_names(self, records: list[list[str]]) -> bool:
