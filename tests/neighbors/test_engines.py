@@ -91,6 +91,14 @@ def test_faiss_indices_survive_pickling(X, engine):
     np.testing.assert_array_equal(again.query(X[:5], 3), search.query(X[:5], 3))
 
 
+@pytest.mark.usefixtures("instant_pynndescent")
+def test_an_index_of_pynndescent_is_built_when_it_is_used(X):
+    search = make_search("pynndescent", X)
+    again = pickle.loads(pickle.dumps(search))
+    assert "index" not in vars(again)
+    np.testing.assert_array_equal(again.query(X[:5], 3), search.query(X[:5], 3))
+
+
 @needs_faiss
 def test_training_rows_without_a_place_in_single_precision_are_refused(X):
     with pytest.raises(ValueError, match="within 4e.16 times their typical .*use the exact engine"):

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numba
@@ -171,14 +172,16 @@ class _PyNNDescent:
         self.frame = Frame.of(X)
         rows = self.frame.apply(X)
         self.rows = sp.csr_matrix(rows, dtype=np.float32) if sp.issparse(rows) else rows.astype(np.float32, copy=False)
-        self._build()
 
-    def _build(self) -> None:
+    @cached_property
+    def index(self) -> Any:
+        """The index of PyNNDescent, built when it is first used: a file could hold many of them."""
         links = min(30, self.rows.shape[0] - 1)  # 30 is PyNNDescent's default
         descent = import_extra("pynndescent", "pynndescent").NNDescent
         # The graph depends on the number of threads that build it; searches do not.
-        self.index = descent(self.rows, n_neighbors=links, random_state=0, n_jobs=1)
-        self.index.prepare()
+        index = descent(self.rows, n_neighbors=links, random_state=0, n_jobs=1)
+        index.prepare()
+        return index
 
     def __getstate__(self) -> dict[str, Any]:
         # The index holds compiled functions, so it is rebuilt from the rows.
@@ -186,7 +189,6 @@ class _PyNNDescent:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.frame, self.rows = state["frame"], state["rows"]
-        self._build()
 
     def query(self, X: Any, k: int) -> tuple[NDArray, NDArray]:
         """Return distances and indices of the `k` nearest rows, shape (n, k)."""

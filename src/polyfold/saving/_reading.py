@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from polyfold.saving._checks import check_part
 from polyfold.saving._trust import named
@@ -25,7 +26,7 @@ CHUNK, BRACKETS = 2**16, 20
 # whatever joins the arrays or walks through the lists would not end. Fitted models reach up to three times the content,
 # all their parts together 30 times. The constant is for small files.
 REACHED, REACHED_BY_ALL, REFERENCE, SMALL_FILE = 16, 256, 8, 2**24
-# Bytes that sparse matrices and search trees may copy, in times of the content.
+# Bytes that sparse matrices, search trees and indices may copy, in times of the content.
 COPIED = 3
 # Numbers beyond this collide in a dictionary, which then takes the square of its length in time.
 LARGEST_KEY = 2**53
@@ -114,11 +115,11 @@ class _Reader:
         self.used.add(position)
         return part
 
-    def copy(self, *arrays: np.ndarray) -> None:
-        """Count arrays that are about to be copied."""
-        self.copied += sum(array.nbytes for array in arrays)
-        if self.copied > COPIED * len(self.content):
-            raise ValueError("too many matrices share their arrays")
+    def copy(self, size: int) -> None:
+        """Count bytes that are about to be copied."""
+        self.copied += size
+        if self.copied > COPIED * (self.size - SMALL_FILE):
+            raise ValueError("too many parts copy the same arrays")
 
     def several(self, positions: Iterable[Any]) -> list[Any]:
         return [self.get(position) for position in positions]
@@ -225,6 +226,8 @@ class _Reader:
     def _with_state(self, part: Any, position: int, items: int | None) -> Any:
         state = self.get_once(position)
         if hasattr(part, "__setstate__") and state is not None:
+            if not isinstance(part, BaseEstimator):  # such as an index, which copies its rows
+                self.copy(self.reached[position])
             part.__setstate__(state)
         elif state is not None:
             vars(part).update(state)
@@ -239,7 +242,7 @@ class _Reader:
             raise ValueError("a sparse matrix needs lists of entries and two sizes")
         if any(array.dtype.kind != "i" for array in arrays[1:]):
             raise ValueError("the places of the entries of a sparse matrix must be integers")
-        self.copy(*arrays)
+        self.copy(sum(array.nbytes for array in arrays))
         entries, *where = arrays
         if form in (sp.coo_array, sp.coo_matrix):
             return form((entries, tuple(where)), shape)  # checks the places
@@ -253,7 +256,7 @@ class _Reader:
         rows = self.get(data)
         if not isinstance(rows, np.ndarray) or rows.dtype != np.float64 or not np.isfinite(rows).all():
             raise ValueError("a search tree needs rows of finite numbers")
-        self.copy(rows)
+        self.copy(rows.nbytes)
         return form(rows, leaf_size, metric=metric, **({} if power is None else {"p": power}))
 
 
