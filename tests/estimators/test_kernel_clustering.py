@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import polyfold as pf
 from polyfold.estimators._kernel_clustering import KernelRepresentation
-from polyfold.kernels import DiffusionMaps, LaplacianEigenmaps
+from polyfold.kernels import DiffusionMaps, GraphKernel, LaplacianEigenmaps, feature_operator
 from polyfold.neighbors._search import Exact
 
 
@@ -165,3 +165,17 @@ def test_named_columns_give_no_warning(rng, kernel):
 def test_messages_about_the_rows_name_the_estimator():
     with pytest.raises(ValueError, match="KernelClustering does not accept missing values"):
         pf.KernelClustering(3).fit([[1.0, np.nan], [0.0, 1.0], [1.0, 1.0]])
+
+
+class Neighborless(GraphKernel):
+    """A user's kernel: an operator without a neighbour graph."""
+
+    def operator_on(self, X):
+        return feature_operator(X, lambda new: new)
+
+
+def test_a_graph_kernel_needs_no_neighbour_graph():
+    X, y = make_blobs(120, n_features=6, centers=3, random_state=0)
+    model = pf.KernelClustering(3, kernel=Neighborless(), random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    np.testing.assert_array_equal(model.predict(X), model.labels_)

@@ -190,3 +190,17 @@ def test_a_given_graph_serves_new_points_with_what_it_holds(kernel):
     embedding = pf.KernelEmbedding(2, kernel=kernel(10, neighbors="precomputed"))
     model = make_pipeline(KNeighborsTransformer(n_neighbors=20), embedding).fit(X)
     assert np.isfinite(model.transform(X[:5] + 0.01)).all()
+
+
+class Neighborless(kernels.GraphKernel):
+    """A user's kernel: an operator without a neighbour graph."""
+
+    def operator_on(self, X):
+        return kernels.feature_operator(X, lambda new: new)
+
+
+@pytest.mark.parametrize("model", [pf.KernelEmbedding(2), pf.ModularKernelPCA(2, 2), pf.NonRedundantEmbedding(2)])
+def test_a_graph_kernel_needs_no_neighbour_graph(X, model):
+    model.set_params(kernel=Neighborless(), random_state=0).fit(X)
+    assert np.isnan(model.neighbor_recall_)
+    assert np.isfinite(model.transform(X)).all()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,8 +176,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         if self._has_structure() and n_distinct > self.n_components + 1:
             spectrum = connected_eigenmaps(near, self._neighborhoods, self.n_components)
             if spectrum is not None:
-                features: Any = spectrum.features
-                return spectrum, self._padded(features.functions @ spectrum.readout)
+                return spectrum, self._padded(spectrum.training_coordinates())
         return None, self.network_.embedding_.astype(np.float64)
 
     def _has_structure(self) -> bool:

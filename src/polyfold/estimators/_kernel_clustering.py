@@ -39,22 +39,16 @@ class KernelRepresentation(BaseEstimator):
             warnings.simplefilter("ignore", GraphWarning)
             self.model_.fit(X)
         self._trivial = _trivial_coordinates(self.model_.spectrum_, self.model_.n_components)
-        operator = self._operator
-        if is_stream(X) or operator is None or self.model_.landmarks_ is not None or not operator.near.finds_itself:
-            return np.asarray(self.transform(X)), slice(None)
-        # The same, without searching the neighbours of the training rows again.
-        spectrum, dtype = self.model_.spectrum_, self.model_._validate(X, reset=False).dtype
-        Z = operator.on_rows(spectrum.features.functions @ spectrum.readout)
-        return self._join(operator.on_rows(operator.components), Z, dtype), slice(None)
+        return self._of_training_rows(X), slice(None)
 
     @by_blocks
     def transform(self, X: Any) -> NDArray:
         """Return the coordinates of old or new rows."""
         rows, spectrum = self.model_._validate(X, reset=False), self.model_.spectrum_
-        if self._operator is None:
+        if spectrum.operator is None:
             Z = np.asarray(self.model_.transform(X))
             return self._join(np.zeros(len(Z), dtype=np.intp), Z, rows.dtype)
-        features, extension = spectrum.features, self._operator.extend(rows)
+        features, extension = spectrum.features, spectrum.operator.extend(rows)
         functions = extension.values(features.functions, features.eigenvalues, features.intercepts)
         return self._join(extension.components, functions @ spectrum.readout, rows.dtype)
 
@@ -84,10 +78,15 @@ class KernelRepresentation(BaseEstimator):
         left, right = (replicate(i, np.sort(half)) for i, half in enumerate((order[:size], order[-size:])))
         return left, right, numbers
 
-    @property
-    def _operator(self) -> Any:
-        """The operator of a graph kernel, None for kernels of two points."""
-        return getattr(self.model_.spectrum_.features, "operator", None)
+    def _of_training_rows(self, X: Any) -> NDArray:
+        """Return `transform` of the training rows; if their values are stored, without searching neighbours again."""
+        spectrum, operator = self.model_.spectrum_, self.model_.spectrum_.operator
+        if is_stream(X) or operator is None or not operator.finds_itself:
+            return np.asarray(self.transform(X))
+        if self.model_.landmarks_ is not None:  # the other rows have no values
+            return self.transform(X)
+        dtype = self.model_._validate(X, reset=False).dtype
+        return self._join(operator.on_rows(operator.components), spectrum.training_coordinates(), dtype)
 
     def _join(self, components: NDArray, Z: NDArray, dtype: Any) -> NDArray:
         """Put the trivial coordinates of connected components before others, and scale rows to unit length."""
@@ -187,7 +186,7 @@ def _trivial_coordinates(spectrum: Spectrum, most: int) -> NDArray:
 
     They are constant on components, and weighted as the first of the other eigenvectors.
     """
-    operator = getattr(spectrum.features, "operator", None)
+    operator = spectrum.operator
     if operator is None:
         sizes = np.array([1 / np.sqrt(spectrum.n_samples)])
     else:

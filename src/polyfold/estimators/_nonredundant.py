@@ -275,7 +275,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         self.bandwidths_ = np.array([np.nan if step.alpha is None else step.alpha for step in steps] + empty * [np.nan])
         self.ranks_ = np.array([step.rank for step in steps] + empty * [0])
         self.residuals_ = np.array([step.residual for step in steps] + empty * [np.nan])
-        self.neighbor_recall_ = np.nan if operator.near is None else operator.near.recall
+        self.neighbor_recall_ = operator.neighbor_recall
         F = values_of(steps, operator)
         self.rotation_ = chosen.rotation(operator, F, rows)
         F = F @ self.rotation_

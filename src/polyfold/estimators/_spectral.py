@@ -118,8 +118,9 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._builder = None
         # Eigenvectors of an operator are computed one by one, so only those that are used are computed.
         spectrum = spectrum_of(rows, kernel, landmarks=self.rank, directions=self._directions())
-        found: Any = spectrum.features
-        self.residuals_, self.neighbor_recall_ = found.residuals, found.operator.near.recall
+        eigenfunctions: Any = spectrum.features
+        self.residuals_ = eigenfunctions.residuals
+        self.neighbor_recall_ = eigenfunctions.operator.neighbor_recall
         return spectrum
 
     def _new_builder(self) -> SpectrumBuilder:

@@ -113,9 +113,9 @@ class GraphKernel(BaseEstimator, ABC):
     is_pointwise: ClassVar[bool] = False
     takes_few: ClassVar[bool] = False  # whether very many points are replaced by landmarks
 
-    neighbors: Neighbors
-    n_neighbors: int | None
-    n_jobs: int | None
+    neighbors: Neighbors = "auto"
+    n_neighbors: int | None = None
+    n_jobs: int | None = None
 
     @property
     def takes_precomputed(self) -> bool:

@@ -106,6 +106,7 @@ class Operator:
     is_walk : bool
         Whether eigenvalues are far enough apart for Lanczos unless the data are low-dimensional.
     near : Neighborhoods, optional
+        The graph, if the kernel has one.
     row_points : ndarray of shape (n,), optional
         Which of the N points every row of the data is, if duplicates were merged.
     """
@@ -163,6 +164,16 @@ class Operator:
         if self.cost is None or self.matrix is None or self.power > 1:  # indefinite, or a power of a known kernel
             return None
         return float(self.matrix.multiply(self.matrix).sum()) - float(np.sum((Q.T @ (self.matrix @ Q)) ** 2))
+
+    @property
+    def neighbor_recall(self) -> float:
+        """Fraction of true nearest neighbours in the graph; nan if it is not known."""
+        return np.nan if self.near is None else self.near.recall
+
+    @property
+    def finds_itself(self) -> bool:
+        """Whether `extend` gives every training row the values of that row, as far as is known."""
+        return self.near is not None and self.near.finds_itself
 
     def on_rows(self, values: NDArray) -> NDArray:
         """Values of the N points, given back to the rows of the data."""

@@ -1,6 +1,7 @@
 """The cut between kernels and what is done with them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +12,7 @@ from polyfold._linalg import row_blocks
 from polyfold._progress import track
 from polyfold._threads import threaded
 from polyfold._typing import Matrix
-from polyfold.kernels import PointFeatures
+from polyfold.kernels import Operator, PointFeatures
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,16 @@ class Spectrum:
     def rank(self) -> int:
         """Number of directions kept."""
         return self.eigenvalues.shape[0]
+
+    @property
+    def operator(self) -> Operator | None:
+        """Operator of a graph kernel; None for kernels of two points."""
+        return getattr(self.features, "operator", None)
+
+    def training_coordinates(self) -> NDArray:
+        """Return c(x) of the training rows of a graph kernel, without a search for their neighbours."""
+        features: Any = self.features
+        return features.operator.on_rows(features.functions @ self.readout)
 
     def coordinates(self, X: Matrix, weights: NDArray | None = None) -> NDArray:
         """Return c(x), or c(x) @ weights, for the rows of `X`, block by block.
