@@ -179,3 +179,12 @@ def test_a_graph_kernel_needs_no_neighbour_graph():
     model = pf.KernelClustering(3, kernel=Neighborless(), random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.9
     np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_checkpoints_are_for_networks_only(tmp_path):
+    X, _ = make_blobs(60, n_features=6, centers=3, random_state=0)
+    with pytest.raises(ValueError, match="checkpoint needs kernel='bootstrap_network', got kernel='diffusion'"):
+        pf.KernelClustering(3, kernel="diffusion", random_state=0).fit(X, checkpoint=tmp_path)
+    model = pf.KernelClustering(3, kernel="bootstrap_network", random_state=0).fit(X, checkpoint=tmp_path)
+    assert any(tmp_path.iterdir())
+    assert len(model.labels_) == 60

@@ -30,7 +30,7 @@ from polyfold.clustering import (
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network
 from polyfold.estimators._bootstrap_rows import RowReader
-from polyfold.estimators._tree_clustering import TreeClusterer
+from polyfold.estimators._tree_clustering import Checkpoint, TreeClusterer
 
 
 class NetworkRepresentation(BaseEstimator):
@@ -42,13 +42,13 @@ class NetworkRepresentation(BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(
-        self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence, **options: Any
+        self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence, *, checkpoint: Checkpoint = None
     ) -> tuple[NDArray, NDArray | slice]:
         """Fit the network, select its layer, and return the coordinates of the rows."""
         check_layer(self.layer)
         self.model_ = self._new_network(n_clusters, seeds)
         with phase("network"):
-            replicates, subsample = self.model_._learn(X, n_clusters=n_clusters, **options)
+            replicates, subsample = self.model_._learn(X, n_clusters=n_clusters, checkpoint=checkpoint)
         with phase("layer"):
             self.layer_, self.layer_scores_ = self._select_layer(replicates, n_clusters, seeds)
         encoder = self.model_.encoder_

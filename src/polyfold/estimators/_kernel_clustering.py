@@ -17,7 +17,7 @@ from polyfold.bootstrap import child_stream, sample_rows, stream_seed
 from polyfold.clustering import Replicate, fit_tree, n_coordinates
 from polyfold.estimators._bootstrap_clustering import NetworkRepresentation
 from polyfold.estimators._embedding import KernelEmbedding
-from polyfold.estimators._tree_clustering import Representation, TreeClusterer
+from polyfold.estimators._tree_clustering import Checkpoint, Representation, TreeClusterer
 from polyfold.exceptions import GraphWarning
 from polyfold.kernels import DiffusionMaps, KernelLike, takes_precomputed
 from polyfold.sources import as_source, by_blocks, in_memory, is_stream, pick_rows
@@ -30,8 +30,14 @@ class KernelRepresentation(BaseEstimator):
     def __init__(self, kernel: KernelLike):
         self.kernel = kernel
 
-    def fit(self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence) -> tuple[NDArray, slice]:
+    def fit(
+        self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence, *, checkpoint: Checkpoint = None
+    ) -> tuple[NDArray, slice]:
         """Fit the kernel, and return the coordinates of the rows."""
+        if checkpoint is not None:
+            raise ValueError(
+                f"checkpoint needs kernel='bootstrap_network', got kernel={self.kernel!r}; leave checkpoint out."
+            )
         n, seed = number_of_rows(X), stream_seed(child_stream(seeds, "readout"))
         self.model_ = KernelEmbedding(n_coordinates(n, n_clusters), kernel=self.kernel, random_state=seed)
         with warnings.catch_warnings():

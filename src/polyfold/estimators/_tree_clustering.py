@@ -1,7 +1,8 @@
 """What clusterers share: a tree of clusters on the coordinates of a representation, its levels, and where it is cut."""
 
 import warnings
-from typing import Any, Protocol, Self
+from os import PathLike
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ from polyfold.estimators._bootstrap_rows import take_feature_names
 from polyfold.exceptions import DegenerateDataWarning, GuessWarning
 from polyfold.sources import Source, as_source, by_blocks, is_stream
 
+# Folder of the checkpoints of a fit.
+Checkpoint: TypeAlias = str | PathLike[str] | None
 # A cluster of the tree: the cluster that it merges into, its own number, its training rows, and its stability.
 TREE_FIELDS = np.dtype([("parent", np.int32), ("child", np.int32), ("size", np.int64), ("stability", np.float64)])
 
@@ -40,7 +43,7 @@ class Representation(Protocol):
     model_: Any
 
     def fit(
-        self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence, **options: Any
+        self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence, *, checkpoint: Checkpoint = None
     ) -> tuple[NDArray, NDArray | slice]:
         """Return the coordinates of all rows, (n, p), and the numbers of the rows that were learned from."""
         ...
@@ -67,7 +70,7 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     @keeps_state_on_failure
     @shows_progress
-    def fit(self, X: Rows, y: object = None, **options: object) -> Self:
+    def fit(self, X: Rows, y: object = None, *, checkpoint: Checkpoint = None) -> Self:
         """Build the tree of clusters, and cut it.
 
         Parameters
@@ -76,8 +79,8 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             A stream is any container of :func:`polyfold.sources.as_source`: files, blocks, Dask. If there are too many
             rows to learn from at once, a sample is clustered, and the others are predicted.
         y : ignored
-        **options : dict
-            Passed on to the network's ``fit``, such as ``checkpoint``.
+        checkpoint : path, optional
+            Passed on to the ``fit`` of the bootstrap network; other kernels have no checkpoints.
         """
         seeds = np.random.SeedSequence(draw_seed(check_random_state(self.random_state)))
         if is_stream(X) and not isinstance(X, np.memmap):
@@ -86,7 +89,7 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         with using_threads(self.n_jobs):
             self._representation = self._new_representation(X)
             with phase("coordinates"):
-                self.embedding_, learned = self._representation.fit(X, wanted, seeds, **options)
+                self.embedding_, learned = self._representation.fit(X, wanted, seeds, checkpoint=checkpoint)
             take_feature_names(self, self._representation.model_)
             with phase("tree"):
                 self.cluster_tree_, _ = fit_tree(self.embedding_[learned], wanted, seeds=child_stream(seeds, "tree"))
@@ -120,9 +123,9 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         with using_threads(self.n_jobs):
             return self._representation.transform(X)
 
-    def fit_transform(self, X: Rows, y: object = None, **options: object) -> NDArray:
+    def fit_transform(self, X: Rows, y: object = None, *, checkpoint: Checkpoint = None) -> NDArray:
         """Fit, and return the coordinates of the training points."""
-        return self.fit(X, y, **options).embedding_.copy()
+        return self.fit(X, y, checkpoint=checkpoint).embedding_.copy()
 
     def labels_at(self, n_clusters: int) -> NDArray:
         """Labels of the training points with another number of clusters, from the same tree.
