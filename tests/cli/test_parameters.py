@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 import polyfold as pf
 
@@ -55,6 +56,26 @@ def test_parameters_of_the_network_can_be_set(call):
     call("cluster :digits.npy -n 3 --set network__n_clusterings=20 --save c.polyfold -o g.npy")
     model = pf.load("c.polyfold")
     assert (model.network.n_clusterings, model.network.n_classes) == (20, 3)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        pf.BootstrapClustering(3),
+        pf.BootstrapClustering(),
+        pf.BootstrapMap(3, layout="spectral"),
+        pf.BootstrapNeighborsTransformer(),
+    ],
+    ids=["clusters", "auto", "map", "neighbors"],
+)
+def test_other_parameters_of_the_network_keep_the_defaults_of_its_owner(model):
+    from polyfold.cli._estimators import make_estimator
+
+    X = load_iris().data
+    own = {key: value for key, value in model.get_params(deep=False).items() if key != "network"}
+    made = make_estimator(type(model).__name__, own | {"network__decay": 0.4}, seed=None)
+    changed, default = made.fit(X).network_.get_params(), model.fit(X).network_.get_params()
+    assert {key for key in default if default[key] != changed[key]} - {"random_state"} == {"decay"}
 
 
 def test_a_map_is_coloured_by_the_target_of_the_file(call, monkeypatch):

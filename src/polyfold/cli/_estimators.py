@@ -184,11 +184,12 @@ def make_estimator(name: str, parameters: Mapping[str, Any], seed: int | None) -
             f"{name} needs {missing[0]}; write it in a TOML file (--config), for example "
             f'[parameters] {missing[0]} = {{class = "BootstrapClustering"}}.'
         )
-    has_network = "network" in inspect.signature(cls).parameters and "network" not in parameters
-    if has_network and any(key.startswith("network__") for key in parameters):
-        given["network"] = _network(cls, parameters.get("n_clusters"))
     rest = {key: value for key, value in parameters.items() if key not in given}
     estimator = cls(**given)
+    sets_network = any(key.startswith("network__") for key in rest) and "network" not in rest
+    if sets_network and hasattr(estimator, "_default_network"):
+        estimator.set_params(**{key: rest[key] for key in estimator.get_params(deep=False) if key in rest})
+        rest["network"] = estimator._default_network()
     _check_parts(rest, estimator.get_params())
     estimator.set_params(**rest)
     if seed is not None:
@@ -196,14 +197,6 @@ def make_estimator(name: str, parameters: Mapping[str, Any], seed: int | None) -
         unset = {key: seed for key, value in parts if key.split("__")[-1] == "random_state" and value is None}
         estimator.set_params(**unset)
     return estimator
-
-
-def _network(cls: type, n_clusters: Any) -> Any:
-    """Return a network to set parameters of, like the one that an estimator makes itself."""
-    if not issubclass(cls, polyfold.BootstrapClustering):
-        return polyfold.MultilayerBootstrapNetwork()
-    classes = n_clusters if isinstance(n_clusters, int) and n_clusters > 0 else 2
-    return polyfold.MultilayerBootstrapNetwork(classes, n_classes=classes)
 
 
 def _check_parts(parameters: Mapping[str, Any], known: Mapping[str, Any]) -> None:

@@ -413,9 +413,16 @@ def _read_output(output: Output, codes: NDArray) -> tuple[NDArray]:
     return (output.transform(codes),)
 
 
-def clone_network(given: Any, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
-    """Copy the network that was passed to an estimator, and set its seed if it has none."""
-    if not isinstance(given, MultilayerBootstrapNetwork):
+def network_to_fit(
+    given: Any, default: MultilayerBootstrapNetwork, rng: np.random.RandomState, *, n_rows: int | None = None
+) -> MultilayerBootstrapNetwork:
+    """Copy the network that was passed to an estimator, or its default, and set the seed if it has none.
+
+    With `n_rows`, the default has at most one class per two rows, so that a few rows have a network as well.
+    """
+    if given is not None and not isinstance(given, MultilayerBootstrapNetwork):
         raise TypeError(f"network must be a MultilayerBootstrapNetwork or None, got {given!r}.")
-    network = clone(given)
+    network = clone(default if given is None else given)
+    if given is None and n_rows is not None:
+        network.set_params(n_classes=min(network.n_classes, max(1, n_rows // 2)))
     return network if network.random_state is not None else network.set_params(random_state=draw_seed(rng))

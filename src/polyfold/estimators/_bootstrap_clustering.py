@@ -28,7 +28,7 @@ from polyfold.clustering import (
     row_replicates,
     select_layer,
 )
-from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, network_to_fit
 from polyfold.estimators._bootstrap_rows import RowReader
 from polyfold.estimators._tree_clustering import Checkpoint, TreeClusterer
 
@@ -46,7 +46,9 @@ class NetworkRepresentation(BaseEstimator):
     ) -> tuple[NDArray, NDArray | slice]:
         """Fit the network, select its layer, and return the coordinates of the rows."""
         check_layer(self.layer)
-        self.model_ = self._new_network(n_clusters, seeds)
+        seed = stream_seed(child_stream(seeds, "sampling"))
+        default = default_network(n_clusters, self.n_jobs).set_params(random_state=seed)
+        self.model_ = network_to_fit(self.network, default, np.random.RandomState(seed))
         with phase("network"):
             replicates, subsample = self.model_._learn(X, n_clusters=n_clusters, checkpoint=checkpoint)
         with phase("layer"):
@@ -88,13 +90,6 @@ class NetworkRepresentation(BaseEstimator):
         Z = self.readout_.transform(codes, n_jobs=n_threads())
         return Z.astype(self.model_.embedding_.dtype, copy=False)
 
-    def _new_network(self, n_clusters: int | None, seeds: np.random.SeedSequence) -> MultilayerBootstrapNetwork:
-        rng = np.random.RandomState(stream_seed(child_stream(seeds, "sampling")))
-        if self.network is not None:
-            return clone_network(self.network, rng)
-        # If the number is not known, layers of all widths are needed.
-        return MultilayerBootstrapNetwork(2, n_classes=n_clusters or 2, random_state=rng, n_jobs=self.n_jobs)
-
     def _select_layer(
         self, replicates: Encoder | None, n_clusters: int | None, seeds: np.random.SeedSequence
     ) -> tuple[int, dict[int, float]]:
@@ -109,6 +104,11 @@ class NetworkRepresentation(BaseEstimator):
         found = layer_stability(replicates.codes, replicates.sizes, n_clusters, n_replicates=count, seeds=seeds)
         scores = {lacking + layer: score for layer, score in found.items()}
         return select_layer(scores), scores
+
+
+def default_network(n_clusters: int | None, n_jobs: int | None) -> MultilayerBootstrapNetwork:
+    """Return the network of clusterers; if the number of clusters is not known, it has layers of all widths."""
+    return MultilayerBootstrapNetwork(2, n_classes=n_clusters or 2, n_jobs=n_jobs)
 
 
 def _read_one(readout: SpectralReadout, codes: NDArray) -> tuple[NDArray]:
@@ -227,6 +227,9 @@ class BootstrapClustering(TreeClusterer):
 
     def _new_representation(self, X: Any) -> NetworkRepresentation:
         return NetworkRepresentation(self.network, self.layer, self.n_jobs)
+
+    def _default_network(self) -> MultilayerBootstrapNetwork:
+        return default_network(self.n_clusters if isinstance(self.n_clusters, int) else None, self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,8 +16,7 @@ from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import n_threads, using_threads
 from polyfold._typing import FloatArray, RandomState, Rows
 from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
-from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork
-from polyfold.estimators._bootstrap_neighbors import new_network
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, network_to_fit
 from polyfold.estimators._bootstrap_rows import take_feature_names
 from polyfold.estimators._code_neighbors import code_neighbors
 from polyfold.estimators._layouts import (
@@ -118,7 +117,9 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         with using_threads(self.n_jobs):
             n = _num_samples(X)
             with phase("network"):
-                self.network_ = self._new_network(n, rng).fit(X, checkpoint=checkpoint)
+                network = network_to_fit(self.network, self._default_network(), rng, n_rows=n)
+                network.set_params(n_components=self.n_components, max_samples=None)
+                self.network_ = network.fit(X, checkpoint=checkpoint)
             duplicates = distinct_rows(_code_rows(self.network_.encoder_.codes))
             with phase("start"):
                 near = self._neighborhoods(count_neighbors(self.layout, n))
@@ -183,11 +184,9 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """Whether the codes differ between any points."""
         return bool(self.network_.explained_variance_.any())
 
-    def _new_network(self, n_rows: int, rng: np.random.RandomState) -> MultilayerBootstrapNetwork:
-        network = new_network(self.network, n_rows, rng, self.n_jobs).set_params(n_components=self.n_components)
-        if self.network is None:
-            network.set_params(n_clusterings=REPLICATE_CLUSTERINGS, feature_fraction=CODE_FRACTION)
-        return network
+    def _default_network(self) -> MultilayerBootstrapNetwork:
+        options = {"n_clusterings": REPLICATE_CLUSTERINGS, "feature_fraction": CODE_FRACTION, "max_samples": None}
+        return MultilayerBootstrapNetwork(self.n_components, **options, n_jobs=self.n_jobs)
 
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components)

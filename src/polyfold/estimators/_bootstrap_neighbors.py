@@ -13,8 +13,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from polyfold._progress import LongFit, shows_progress
 from polyfold._threads import n_threads
 from polyfold._typing import FloatArray, IntArray, RandomState, Rows
-from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
-from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, clone_network
+from polyfold._validation import check_choice, check_count, keeps_state_on_failure
+from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, network_to_fit
 from polyfold.estimators._bootstrap_rows import take_feature_names
 from polyfold.estimators._code_neighbors import MODES, code_graph
 from polyfold.sources import in_memory
@@ -105,8 +105,10 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         check_choice("mode", self.mode, MODES)
         check_count("n_neighbors", self.n_neighbors)
         X = in_memory(X)
-        network = new_network(self.network, _num_samples(X), self.random_state, self.n_jobs)
-        self.network_ = network.fit(X, checkpoint=checkpoint)
+        n_threads(self.n_jobs)
+        rng = check_random_state(self.random_state)
+        network = network_to_fit(self.network, self._default_network(), rng, n_rows=_num_samples(X))
+        self.network_ = network.set_params(max_samples=None).fit(X, checkpoint=checkpoint)
         self.n_samples_fit_ = self.network_.codes().shape[0]
         self.effective_metric_ = "hamming"
         take_feature_names(self, self.network_)
@@ -174,23 +176,12 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
     def _n_features_out(self) -> int:
         return self.n_samples_fit_
 
+    def _default_network(self) -> MultilayerBootstrapNetwork:
+        return MultilayerBootstrapNetwork(max_samples=None, n_jobs=self.n_jobs)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         network = MultilayerBootstrapNetwork() if self.network is None else self.network
         tags.input_tags = get_tags(network).input_tags
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def new_network(
-    given: MultilayerBootstrapNetwork | None, n_rows: int, random_state: RandomState, n_jobs: int | None
-) -> MultilayerBootstrapNetwork:
-    """Copy the given network, or make one with the recommended parameters, to learn from all rows."""
-    rng = check_random_state(random_state)
-    n_threads(n_jobs)
-    if given is not None:
-        return clone_network(given, rng).set_params(max_samples=None)
-    # At most one class per two rows, so that a few rows have a network as well.
-    classes = min(MultilayerBootstrapNetwork().n_classes, max(1, n_rows // 2))
-    options = {"max_samples": None, "random_state": draw_seed(rng), "n_jobs": n_jobs}
-    return MultilayerBootstrapNetwork(n_classes=classes, **options)
