@@ -1,8 +1,9 @@
 """Rows in any container, read block by block.
 
 A `Source` has a shape, a type and three methods: `blocks` yields blocks of rows, `reduce` sums over them, `map` gives a
-row of results for every row. Sums run over row ranges that depend on the work alone. The container, its chunks, the
-memory and the number of threads change the speed, not the result.
+row of results for every row. Sums run over row ranges that depend on the work alone, so the container, the memory and
+the number of threads change the speed, not the result. Dask is the exception: it sums within chunks, so the last digits
+depend on the chunks.
 """
 
 import functools
