@@ -15,6 +15,7 @@ from sklearn.neighbors import (
     NearestNeighbors,
     RadiusNeighborsClassifier,
 )
+from sklearn.preprocessing import MultiLabelBinarizer, OneHotEncoder
 
 import polyfold as pf
 from polyfold.exceptions import ModelFileError
@@ -218,4 +219,47 @@ def test_arrays_without_entries_are_no_longer_than_the_file(tmp_path):
 def test_threads_are_counted(count, tmp_path):
     model = KMeans(3, n_init=1, random_state=0).fit(X)
     model._n_threads = count
+    assert refused(model, tmp_path / "m")
+
+
+ENCODERS = [
+    OneHotEncoder(handle_unknown="ignore"),
+    OneHotEncoder(drop="first"),
+    OneHotEncoder(drop="if_binary"),
+    OneHotEncoder(min_frequency=3, handle_unknown="infrequent_if_exist"),
+    OneHotEncoder(min_frequency=3, drop="first"),
+]
+COLUMN_FORGERIES = {
+    "fewer columns": lambda model: model._n_features_outs.__setitem__(1, 1),
+    "more columns": lambda model: model._n_features_outs.__setitem__(0, 10**9),
+    "one list of columns less": lambda model: model._n_features_outs.pop(),
+    "more categories": lambda model: model.categories_.__setitem__(1, np.arange(100.0)),
+    "other order": lambda model: model.categories_.__setitem__(1, model.categories_[1][::-1]),
+    "dropped": lambda model: vars(model).update(_drop_idx_after_grouping=np.array([10**6, None], dtype=object)),
+    "grouped": lambda model: vars(model).update(
+        _infrequent_enabled=True, _default_to_infrequent_mappings=[np.full(len(c), 9) for c in model.categories_]
+    ),
+}
+
+
+@pytest.mark.parametrize("encoder", ENCODERS, ids=repr)
+def test_columns_of_categories_are_checked(encoder, tmp_path):
+    rows = np.column_stack([np.arange(40) % 2, np.repeat([0, 1, 2, 3, 4], [20, 10, 7, 2, 1])]).astype(float)
+    for given in (rows, rows.astype(int).astype(str), rows.astype(object)):
+        model = clone(encoder).fit(given)
+        pf.save(model, tmp_path / "m")
+        same = pf.load(tmp_path / "m")
+        np.testing.assert_array_equal(same.transform(given).toarray(), model.transform(given).toarray())
+    for change in COLUMN_FORGERIES.values():
+        model = clone(encoder).fit(rows)
+        change(model)
+        assert refused(model, tmp_path / "m")
+
+
+def test_columns_of_classes_are_checked(tmp_path):
+    model = MultiLabelBinarizer().fit([["a", "b"], ["c"]])
+    model.transform([["a"]])
+    pf.save(model, tmp_path / "m")
+    pf.load(tmp_path / "m")
+    model._cached_dict["c"] = 10**8
     assert refused(model, tmp_path / "m")

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import OneHotEncoder
 
 from polyfold._validation import check_indices
 from polyfold.bootstrap import (
@@ -24,6 +25,8 @@ MOST_COLUMNS = 10**6
 MOST_THREADS = 1024
 # Attributes of scikit-learn with rows of as many columns as new rows: compiled code takes this for granted.
 ROWS = frozenset({"_fit_X", "cluster_centers_"})
+# Dictionaries of scikit-learn from words or classes to the columns of a sparse matrix, which is made without a check.
+COLUMNS = frozenset({"vocabulary_", "_cached_dict"})
 
 
 def check_part(part: Any) -> None:
@@ -36,8 +39,8 @@ def check_part(part: Any) -> None:
     # OpenMP ends the process if it cannot start as many threads.
     threads = state.get("_n_threads", 1)
     _require(_is_count(threads) and threads <= MOST_THREADS, "threads")
-    if "vocabulary_" in state:
-        _require(sorted(state["vocabulary_"].values()) == list(range(len(state["vocabulary_"]))), "words")
+    for name in COLUMNS & state.keys():
+        _require(sorted(state[name].values()) == list(range(len(state[name]))), "columns")
     if (check := CHECKS.get(type(part))) is not None:
         check(part)
 
@@ -141,7 +144,27 @@ def _check_tree(tree: ClusterTree) -> None:
     _require((np.sort(merges, axis=None) == np.arange(2 * len(means) - 2)).all(), "clusters")
 
 
+def _check_one_hot(encoder: OneHotEncoder) -> None:
+    """Check the columns of the categories, of which rare ones share one and one may have none."""
+    state = vars(encoder)
+    if "categories_" not in state:
+        return
+    none = [None] * len(state["categories_"])
+    mappings = state["_default_to_infrequent_mappings"] if state["_infrequent_enabled"] else none
+    dropped = none if state["_drop_idx_after_grouping"] is None else state["_drop_idx_after_grouping"]
+    for values, mapping, drop, count in zip(
+        state["categories_"], mappings, dropped, state["_n_features_outs"], strict=True
+    ):
+        numbers = np.arange(len(values))
+        codes = numbers if mapping is None else mapping
+        _require(values.dtype == object or (np.searchsorted(values, values) == numbers).all(), "categories")
+        _require(codes.shape == numbers.shape and codes.dtype.kind == "i" and codes.size, "categories")
+        _require(codes.min() >= 0 and codes.max() + 1 == count + (drop is not None), "categories")
+        _require(drop is None or 0 <= drop <= codes.max(), "categories")
+
+
 CHECKS: dict[type, Any] = {
+    OneHotEncoder: _check_one_hot,
     DenseSearch: _check_dense,
     SparseSearch: _check_sparse,
     CandidateSearch: _check_lists,
