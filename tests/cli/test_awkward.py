@@ -263,3 +263,17 @@ def test_the_separator_that_spreadsheets_write_is_used(call, tmp_path, separator
 def test_months_without_a_day_are_shown(call, write):
     path = write([f"20{9 + i % 3:02}-{10 + i % 3}" for i in range(40)], header="x,y,season")
     assert planned(call, path)["season"] == ("date", "'2009-10' is 2009-10-01")
+
+
+@pytest.mark.parametrize("title", ["# measured in May", "Report"])
+def test_a_title_above_the_table_is_reported(call, write, title):
+    planned(call, write(X[:, 0], header=f"{title}\nx,y,c"), "--categorical", title)
+    assert f"one column, as its first line {title!r}, although the lines below it have 3 fields" in call.notes
+    planned(call, write(X[:, 0]))
+    assert call.notes == ""
+
+
+def test_one_column_of_decimal_commas_is_not_reported(call, tmp_path):
+    (tmp_path / "t.csv").write_text("x\n" + "".join(f"{value:.3f}\n".replace(".", ",") for value in X[:, 0]))
+    assert planned(call, "t.csv")["x"][0] == "number"
+    assert call.notes == ""

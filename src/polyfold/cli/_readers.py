@@ -104,7 +104,20 @@ class Csv:
             )
         if any("\0" in field for fields in records for field in fields):
             raise UnicodeError("it holds NUL characters")
+        if len(records[0]) == 1 and not _symbols([fields[0] for fields in records[1:]]):
+            self._note_one_column(records[0][0])
         return records
+
+    def _note_one_column(self, first: str) -> None:
+        """Print a note if all lines but the first have several fields."""
+        for separator in SEPARATORS:
+            lengths = {len(fields) for fields in islice(self._records(separator), 1, SAMPLE)}
+            if len(lengths) == 1 and lengths != {1}:
+                warnings.warn(
+                    f"{self.path} is read as one column, as its first line {first[:40]!r}, although the lines below it "
+                    f"have {max(lengths)} fields separated by {separator!r}; remove a title above the table.",
+                    stacklevel=2,
+                )
 
     def _score_separator(self, separator: str) -> tuple[int, bool, int]:
         """Prefer what splits all lines, or else the first, into most fields; separators in quotes do not count."""
