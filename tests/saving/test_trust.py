@@ -69,6 +69,8 @@ def test_our_types_are_trusted(name):
         "polyfoldish.kernels.Kernel",
         "sklearn.svm._classes.SVC",  # compiled code that follows indices of the file
         "sklearn.tree._tree.Tree",
+        "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+        "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoostingRegressor",
         "sklearn.preprocessing._data.check_array",
         "sklearn.preprocessing.StandardScaler",  # not where it is defined
         "sklearn.conftest.pytest_generate_tests",
