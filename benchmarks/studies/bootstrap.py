@@ -34,6 +34,7 @@ from threadpoolctl import threadpool_limits
 
 import polyfold as pf
 from papers.data import load_dataset
+from polyfold._threads import using_threads
 from polyfold.bootstrap import CodeSearch, fit_encoder
 from polyfold.ensembles import DropoutNetwork
 from polyfold.metrics import clustering_accuracy, nmi
@@ -261,10 +262,11 @@ def by_graph(X: np.ndarray) -> dict[str, float]:
         10, first_layer=1000, n_clusterings=50, neighbors="graph", random_state=0, n_jobs=JOBS
     ).fit(X)
     first = model.encoder_.first
-    rows, graph = timed(lambda: first.prepare(X, n_jobs=JOBS))
     seeds = np.random.SeedSequence(0)
-    options = {"n_clusterings": 50, "feature_fraction": 0.5, "seeds": seeds, "n_jobs": JOBS}
-    _, rest = timed(lambda: fit_encoder(rows, first, model.layer_sizes_, **options))
+    options = {"n_clusterings": 50, "feature_fraction": 0.5, "seeds": seeds}
+    with using_threads(JOBS):
+        rows, graph = timed(lambda: first.prepare(X))
+        _, rest = timed(lambda: fit_encoder(rows, first, model.layer_sizes_, **options))
     return {"graph": graph["cpu"], "rest": rest["cpu"], "recall": model.neighbor_recall_}
 
 

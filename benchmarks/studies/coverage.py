@@ -137,7 +137,7 @@ def reliability(folder: Path) -> dict[str, Any]:
             seeds, sizes = np.random.SeedSequence(10_000 + seed), model.layer_sizes_
             layer = {"metric": model.metric_, "neighbors": "exact", "n_centers": sizes[0]}
             first = make_first_layer(X, seeds=seeds, **layer)
-            rows = first.prepare(X, n_jobs=1)
+            rows = first.prepare(X)
             options = {"n_clusterings": 100, "feature_fraction": model.feature_fraction_, "seeds": seeds}
             others = np.array(
                 [

@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsTransformer
 
 from polyfold._policy import MAX_REPLICATES, REPLICATE_CLUSTERINGS
 from polyfold._progress import watched
+from polyfold._threads import using_threads
 from polyfold.bootstrap import fit_encoder, fit_replicates, make_first_layer
 from polyfold.bootstrap._encoder import _sample_pairs, reliability
 from tests.oracles.bootstrap import network as literal_network
@@ -29,9 +30,10 @@ def first_of(X, metric="euclidean", neighbors="exact", k=40):
     return make_first_layer(X, metric=metric, neighbors=neighbors, n_centers=k, seeds=SEEDS)
 
 
-def fit(X, sizes, metric="euclidean", neighbors="exact", **changes):
+def fit(X, sizes, metric="euclidean", neighbors="exact", n_jobs=1, **changes):
     first = first_of(X, metric, neighbors, sizes[0])
-    return fit_encoder(first.prepare(X, n_jobs=1), first, sizes, **(OPTIONS | changes))
+    with using_threads(n_jobs):
+        return fit_encoder(first.prepare(X), first, sizes, **(OPTIONS | changes))
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float64])
@@ -56,7 +58,8 @@ def test_training_rows_keep_their_codes_and_threads_do_not_matter(neighbors):
     one, two = (fit(X, [40, 20, 8], neighbors=neighbors, n_jobs=jobs) for jobs in (1, 2))
     for layer in range(3):
         np.testing.assert_array_equal(one.codes[layer], two.codes[layer])
-        np.testing.assert_array_equal(one.encode(X, layer, n_jobs=2), one.codes[layer])
+        with using_threads(2):
+            np.testing.assert_array_equal(one.encode(X, layer), one.codes[layer])
         np.testing.assert_array_equal(one.encode(X[:1], layer), one.codes[layer][:, :1])
 
 

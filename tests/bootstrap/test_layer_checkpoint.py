@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from polyfold._threads import using_threads
 from polyfold.bootstrap import CodeSearch, LayerCheckpoint, fit_encoder, make_first_layer, stored_seed
 from polyfold.bootstrap._candidate_search import CandidateSearch
 from polyfold.bootstrap._dense_search import DenseSearch
@@ -12,9 +13,9 @@ X = np.random.default_rng(0).standard_normal((120, 6))
 def fit(sizes, folder=None, neighbors="exact", n_jobs=1):
     checkpoint = None if folder is None else LayerCheckpoint(folder, {}, seed=5)
     first = make_first_layer(X, metric="euclidean", neighbors=neighbors, n_centers=40, seeds=SEEDS)
-    rows = first.prepare(X, n_jobs=n_jobs)
-    options = {"n_clusterings": 12, "feature_fraction": 0.5, "seeds": SEEDS, "n_jobs": n_jobs, "checkpoint": checkpoint}
-    return fit_encoder(rows, first, sizes, **options)
+    options = {"n_clusterings": 12, "feature_fraction": 0.5, "seeds": SEEDS, "checkpoint": checkpoint}
+    with using_threads(n_jobs):
+        return fit_encoder(first.prepare(X), first, sizes, **options)
 
 
 def assert_same(resumed, whole, folder):

@@ -33,7 +33,7 @@ def search_of(X, specs, metric="euclidean", neighbors="exact"):
 
 
 def assign(search, rows):
-    return search.assign(search.prepare(rows, n_jobs=1))
+    return search.assign(search.prepare(rows))
 
 
 def literal(rows, X, specs, metric="euclidean"):
@@ -147,7 +147,7 @@ def test_few_candidates_err_rarely_and_the_error_is_estimated():
     X = make(np.random.default_rng(0), 600, 140, np.uint8)
     specs = some_specs(20, 600, 100, 140)
     search = search_of(X, specs, neighbors=4)
-    rows = search.prepare(X, n_jobs=1)
+    rows = search.prepare(X)
     codes = search.assign(rows)
     error = np.mean(codes != literal(X, X, specs))
     assert 0 < error < 0.1

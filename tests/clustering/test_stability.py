@@ -16,7 +16,7 @@ def codes_of(labels, n_clusterings, n_centers, noise, seed):
 
 def select(X):
     first = make_first_layer(X, metric="euclidean", neighbors="auto", n_centers=len(X) // 2, seeds=SEEDS)
-    return select_feature_fraction(first, n_clusters=3, seeds=SEEDS, n_jobs=1)
+    return select_feature_fraction(first, n_clusters=3, seeds=SEEDS)
 
 
 def test_the_layer_that_separates_groups_is_stable():

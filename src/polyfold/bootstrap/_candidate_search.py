@@ -67,7 +67,7 @@ class CandidateLists:
     def __init__(self, exact: DenseSearch, n_neighbors: int, given: np.ndarray | None = None, transformer: Any = None):
         self.exact, self.n_neighbors, self.given, self.transformer = exact, n_neighbors, given, transformer
 
-    def __call__(self, rows: np.ndarray, *, n_jobs: int) -> np.ndarray:
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Find the training rows near every row, (n, m); of duplicate training rows only the first is listed."""
         first, inverse = self.duplicates
         if rows is self.exact.X and self.given is not None:
@@ -76,7 +76,7 @@ class CandidateLists:
             graph = check_graph(self.transformer.transform(rows), len(rows), len(self.exact.X))
             lists = sorted_lists(graph, drop_self=False)
         else:
-            return self._search(rows, n_jobs)
+            return self._search(rows)
         return np.where(lists < 0, -1, first[inverse[np.maximum(lists, 0)]]).astype(np.int32)
 
     @cached_property
@@ -93,7 +93,7 @@ class CandidateLists:
         self._scale = float(np.median(sizes) or sizes.max()) or 1.0
         return make_search(choose_engine(*table.shape, approximate=len(table) > EXACT_ROWS), self._single(table))
 
-    def _search(self, rows: np.ndarray, n_jobs: int) -> np.ndarray:
+    def _search(self, rows: np.ndarray) -> np.ndarray:
         index, first = self._index, self.duplicates[0]
         count = min(self.n_neighbors + 1, len(first))  # a training row finds itself first
 
@@ -101,7 +101,7 @@ class CandidateLists:
             block = self._single(self._project(rows[start : start + BLOCK]))
             return first[index.query(block, count)[1]].astype(np.int32)
 
-        return np.concatenate(list(threaded(search, range(0, len(rows), BLOCK), n_jobs)))
+        return np.concatenate(list(threaded(search, range(0, len(rows), BLOCK))))
 
     def _project(self, rows: np.ndarray) -> np.ndarray:
         unit = self.exact.metric == "cosine"
@@ -141,9 +141,9 @@ class CandidateSearch:
         """Return rows as dense rows."""
         return self.find.exact.adapt(rows)
 
-    def prepare(self, rows: np.ndarray, *, n_jobs: int = 1) -> ListedRows:
+    def prepare(self, rows: np.ndarray) -> ListedRows:
         """Return the rows with their lists of training rows."""
-        return ListedRows(rows, self.find(rows, n_jobs=n_jobs))
+        return ListedRows(rows, self.find(rows))
 
     def among(self, rows: np.ndarray, n_centers: int) -> "CandidateSearch":
         """Return the same search among other training rows, with lists of its own."""
@@ -236,7 +236,7 @@ class GraphSearch:
         """Return the lists."""
         return rows
 
-    def prepare(self, rows: np.ndarray, **_: Any) -> np.ndarray:
+    def prepare(self, rows: np.ndarray) -> np.ndarray:
         """Return the lists, checked."""
         check_indices(rows, len(self.X), minimum=-1)
         return rows

@@ -104,7 +104,7 @@ class DenseSearch:
         """Return rows as dense rows."""
         return rows if isinstance(rows, np.ndarray) else rows.toarray()
 
-    def prepare(self, rows: np.ndarray, **_: Any) -> np.ndarray:
+    def prepare(self, rows: np.ndarray) -> np.ndarray:
         """Return the rows: nothing else is needed."""
         return rows
 

@@ -84,7 +84,7 @@ class FirstLayer(LayerSearch, Protocol):
         """Return checked rows in the form of the training rows, dense or sparse."""
         ...
 
-    def prepare(self, rows: Any, *, n_jobs: int = ...) -> Any:
+    def prepare(self, rows: Any) -> Any:
         """Return rows with what all clusterings need of them."""
         ...
 
@@ -127,13 +127,13 @@ class Encoder:
     assignment_error: float = 0.0
     neighbor_recall: float = 1.0
 
-    def encode(self, X: Any, layer: int, *, n_jobs: int = 1) -> np.ndarray:
+    def encode(self, X: Any, layer: int) -> np.ndarray:
         """Codes of rows in a layer (0 is the first): (V, n)."""
-        return self._encode_up_to(X, layer, n_jobs)[-1]
+        return self._encode_up_to(X, layer)[-1]
 
-    def encode_layers(self, X: Any, *, n_jobs: int = 1) -> list[np.ndarray]:
+    def encode_layers(self, X: Any) -> list[np.ndarray]:
         """Codes of rows in every layer: (V, n) each."""
-        return self._encode_up_to(X, len(self.sizes) - 1, n_jobs)
+        return self._encode_up_to(X, len(self.sizes) - 1)
 
     def up_to(self, layer: int) -> "Encoder":
         """Return the same network without the layers above `layer`."""
@@ -145,12 +145,12 @@ class Encoder:
         size = len(codes) // self.n_replicates
         return codes[number * size : (number + 1) * size]
 
-    def _encode_up_to(self, X: Any, layer: int, n_jobs: int) -> list[np.ndarray]:
-        rows = self.first.prepare(X, n_jobs=n_jobs)
-        codes = [assign_rows(self._searches(0)[0], rows, self.sizes[0], n_jobs=n_jobs)]
+    def _encode_up_to(self, X: Any, layer: int) -> list[np.ndarray]:
+        rows = self.first.prepare(X)
+        codes = [assign_rows(self._searches(0)[0], rows, self.sizes[0])]
         for level in range(1, layer + 1):
             parts = [
-                assign_rows(search, self.replicate(codes[-1], number).T, self.sizes[level], n_jobs=n_jobs)
+                assign_rows(search, self.replicate(codes[-1], number).T, self.sizes[level])
                 for number, search in enumerate(self._searches(level))
             ]
             codes.append(np.vstack(parts))
@@ -191,7 +191,6 @@ def fit_encoder(
     code_fraction: float = CODE_FRACTION,
     seeds: np.random.SeedSequence,
     replicate: int = 0,
-    n_jobs: int = 1,
     checkpoint: LayerCheckpoint | None = None,
 ) -> Encoder:
     """Fit one replicate from the first layer up.
@@ -211,8 +210,6 @@ def fit_encoder(
         Decides everything, together with the numbers of replicate and layer.
     replicate : int, default=0
         Number of the replicate.
-    n_jobs : int
-        Threads.
     checkpoint : LayerCheckpoint, optional
         Where finished layers are stored, and read from if they are there.
     """
@@ -232,7 +229,7 @@ def fit_encoder(
         if stored is None:
             (search,), what = encoder._build(level), f"layer {level + 1}/{len(sizes)}"
             below = encoder.codes[level - 1].T if level else rows
-            stored = {"codes": assign_rows(search, below, size, n_jobs=n_jobs, what=what)}
+            stored = {"codes": assign_rows(search, below, size, what=what)}
             if level == 0 and replicate == 0:  # estimates of the first replicate hold for all
                 stored |= replace(first, specs=specs).quality(stored["codes"], rows=rows, seeds=seeds)  # pyright: ignore[reportArgumentType]
             if checkpoint is not None:
@@ -326,14 +323,7 @@ def join(replicates: Sequence[Encoder]) -> Encoder:
     return joined
 
 
-def assign_rows(
-    search: LayerSearch,
-    rows: Any,
-    n_centers: int,
-    *,
-    n_jobs: int = 1,
-    what: str | None = None,
-) -> np.ndarray:
+def assign_rows(search: LayerSearch, rows: Any, n_centers: int, *, what: str | None = None) -> np.ndarray:
     """Codes of rows in all clusterings of a layer, by threads: (V, n). `what` names the work in the progress."""
     n, V = rows.shape[0], len(search.specs)
     out = np.empty((V, n), dtype=code_dtype(n_centers))
@@ -344,7 +334,7 @@ def assign_rows(
         filled, total, step = out.T, n, BLOCK
         task = lambda start: search.assign(rows[start : start + BLOCK]).T  # noqa: E731
     tasks = range(0, total, step)
-    results = threaded(task, tasks, n_jobs)
+    results = threaded(task, tasks)
     if what is not None:
         results = track(results, what, total=len(tasks))
     for start, codes in zip(tasks, results, strict=True):

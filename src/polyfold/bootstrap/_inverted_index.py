@@ -31,7 +31,7 @@ class SparseSearch:
         """Return rows as CSR rows."""
         return sp.csr_array(rows)
 
-    def prepare(self, rows: Any, **_: Any) -> Any:
+    def prepare(self, rows: Any) -> Any:
         """Return the rows: nothing else is needed."""
         return rows
 

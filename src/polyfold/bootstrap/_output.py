@@ -26,7 +26,7 @@ import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, lobpcg
 
 from polyfold._linalg import unit_rows
-from polyfold._threads import njit, threaded
+from polyfold._threads import in_blocks, njit
 from polyfold.bootstrap._code_search import check_codes, shared_centers, two_bytes
 from polyfold.bootstrap._sampling import stream_seed
 
@@ -59,12 +59,12 @@ class Output:
     variance: np.ndarray
     n_centers: int
 
-    def transform(self, codes: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
+    def transform(self, codes: np.ndarray) -> np.ndarray:
         """Coordinates of (V, n) codes: (n, p)."""
-        return gather(codes, self.components, self.n_centers, n_jobs) - self.shift
+        return gather(codes, self.components, self.n_centers) - self.shift
 
 
-def fit_output(codes: np.ndarray, n_centers: int, n_components: int, *, seed: int, n_jobs: int = 1) -> Output:
+def fit_output(codes: np.ndarray, n_centers: int, n_components: int, *, seed: int) -> Output:
     """Principal components of the centred one-of-k vectors of (V, n) codes.
 
     Components that the points do not span are zero. Signs are fixed: the entry of largest size of every
@@ -78,7 +78,7 @@ def fit_output(codes: np.ndarray, n_centers: int, n_components: int, *, seed: in
     if n <= DENSE_ROWS:
         left, values = _dense_left(codes, n_components)
     else:
-        left, values = _randomized_left(codes, n_centers, n_components, seed, n_jobs)
+        left, values = _randomized_left(codes, n_centers, n_components, seed)
     scatter_ = scatter(codes, left - left.mean(axis=0), n_centers) / np.sqrt(n_clusterings)
     usable = values > values[:1].sum() * n * np.finfo(np.float64).eps
     components = np.zeros((n_clusterings * n_centers, n_components))
@@ -108,13 +108,13 @@ class SpectralReadout:
     eigenvalues: np.ndarray
     n_centers: int
 
-    def transform(self, codes: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
+    def transform(self, codes: np.ndarray) -> np.ndarray:
         """Coordinates of (V, n) codes, of norm one: (n, p)."""
-        return unit_rows(gather(codes, self.components, self.n_centers, n_jobs))
+        return unit_rows(gather(codes, self.components, self.n_centers))
 
 
 def fit_spectral_readout(
-    codes: np.ndarray, n_centers: int, n_components: int, *, seeds: np.random.SeedSequence, n_jobs: int = 1
+    codes: np.ndarray, n_centers: int, n_components: int, *, seeds: np.random.SeedSequence
 ) -> SpectralReadout:
     """Leading eigenvectors of the normalised similarity of (V, n) codes.
 
@@ -124,7 +124,7 @@ def fit_spectral_readout(
     """
     n = codes.shape[1]
     n_components = min(n_components, n)
-    multiply = _product(codes, n_centers, n_jobs)
+    multiply = _product(codes, n_centers)
     roots = np.sqrt(multiply(np.ones((n, 1))))
     if n <= DENSE_ROWS:
         S = shared_centers(codes, codes) / len(codes)
@@ -135,33 +135,27 @@ def fit_spectral_readout(
     values = np.clip(values, 0.0, 1.0)
     usable = values > n * np.finfo(np.float64).eps
     # Codes of a row times these give λ times the eigenvectors.
-    return SpectralReadout(scatter(codes, vectors * usable / roots, n_centers, n_jobs), values, n_centers)
+    return SpectralReadout(scatter(codes, vectors * usable / roots, n_centers), values, n_centers)
 
 
-def gather(codes: np.ndarray, rows: np.ndarray, n_centers: int, n_jobs: int = 1) -> np.ndarray:
+def gather(codes: np.ndarray, rows: np.ndarray, n_centers: int) -> np.ndarray:
     """Sum, for every point, the rows that its codes point at: one-of-k times (V·k, p), (n, p)."""
     check_codes(codes, len(rows) // n_centers, n_centers)
     codes, out = two_bytes(codes), np.zeros((codes.shape[1], rows.shape[1]))
 
-    def fill(start: int) -> None:
-        _gather(codes[:, start : start + BLOCK], rows, n_centers, out[start : start + BLOCK])
-
-    for _ in threaded(fill, range(0, len(out), BLOCK), n_jobs):
-        pass
+    in_blocks(lambda part: _gather(codes[:, part], rows, n_centers, out[part]), len(out), BLOCK)
     return out
 
 
-def scatter(codes: np.ndarray, points: np.ndarray, n_centers: int, n_jobs: int = 1) -> np.ndarray:
+def scatter(codes: np.ndarray, points: np.ndarray, n_centers: int) -> np.ndarray:
     """Add the row of every point to the rows its codes point at: one-of-k transposed times (n, p), (V·k, p)."""
     codes, out = two_bytes(codes), np.zeros((len(codes) * n_centers, points.shape[1]))
     points = np.ascontiguousarray(points)  # eigenvectors come by columns, for which it would be compiled again
 
-    def fill(start: int) -> None:
-        stop = start + CLUSTERINGS
-        _scatter(codes[start:stop], points, n_centers, out[start * n_centers : stop * n_centers])
+    def fill(part: slice) -> None:
+        _scatter(codes[part], points, n_centers, out[part.start * n_centers : part.stop * n_centers])
 
-    for _ in threaded(fill, range(0, len(codes), CLUSTERINGS), n_jobs):
-        pass
+    in_blocks(fill, len(codes), CLUSTERINGS)
     return out
 
 
@@ -180,15 +174,13 @@ def _dense_left(codes: np.ndarray, n_components: int) -> tuple[np.ndarray, np.nd
     return vectors[:, ::-1], np.maximum(values[::-1], 0.0)
 
 
-def _randomized_left(
-    codes: np.ndarray, n_centers: int, n_components: int, seed: int, n_jobs: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _randomized_left(codes: np.ndarray, n_centers: int, n_components: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Leading left singular vectors (n, p) and squared singular values of the centred one-of-k matrix."""
     n = codes.shape[1]
     width = min(n_components + OVERSAMPLING, n - 1)
     rng = np.random.default_rng(seed)
     Q = np.linalg.qr(rng.standard_normal((n, width)))[0]
-    product = _product(codes, n_centers, n_jobs)
+    product = _product(codes, n_centers)
 
     def multiply(Q: np.ndarray) -> np.ndarray:
         Y = product(Q - Q.mean(axis=0))
@@ -218,9 +210,9 @@ def _leading(
     return values[order], vectors[:, order]
 
 
-def _product(codes: np.ndarray, n_centers: int, n_jobs: int) -> Callable[[np.ndarray], np.ndarray]:
+def _product(codes: np.ndarray, n_centers: int) -> Callable[[np.ndarray], np.ndarray]:
     """Return what multiplies (n, p) matrices by the similarity of (V, n) codes, which is not formed."""
-    return lambda Q: gather(codes, scatter(codes, Q, n_centers, n_jobs), n_centers, n_jobs) / len(codes)
+    return lambda Q: gather(codes, scatter(codes, Q, n_centers), n_centers) / len(codes)
 
 
 def _signs(components: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from polyfold._policy import EXACT_PAIRS, N_NEIGHBORS
-from polyfold._threads import njit, threaded
+from polyfold._threads import in_blocks, njit
 from polyfold.bootstrap._code_search import check_codes
 
 # Rows that a thread takes at a time, bytes of a table of scores, and training rows compared at a time.
@@ -32,7 +32,6 @@ def nearest_by_codes(
     layers: Sequence[int],
     own: bool,
     exact: bool | None = None,
-    n_jobs: int = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the training rows that share most codes with each row.
 
@@ -51,8 +50,6 @@ def nearest_by_codes(
         Whether the rows are the training rows; then no row is its own neighbour.
     exact : bool, optional
         Whether all pairs are counted; by default up to 5·10⁷ pairs.
-    n_jobs : int
-        Threads.
 
     Returns
     -------
@@ -74,29 +71,28 @@ def nearest_by_codes(
     if exact is None:
         exact = training[0].shape[1] * points[0].shape[1] <= EXACT_PAIRS
     find = _count_and_choose if exact else _search
-    scores, indices = find(points, training, sizes, weights, n_neighbors, own, n_jobs)
+    scores, indices = find(points, training, sizes, weights, n_neighbors, own)
     return (scores // base).astype(np.int64), indices
 
 
-def _count_and_choose(points, training, sizes, weights, k, own, n_jobs):
+def _count_and_choose(points, training, sizes, weights, k, own):
     """Scores and indices, (q, k) each, of the best training points of every point, all pairs counted."""
     q, n = points[0].shape[1], training[0].shape[1]
     counters = [_counter(codes, size) for codes, size in zip(training, sizes, strict=True)]
     scores, indices = np.zeros((q, k), dtype=weights.dtype), np.zeros((q, k), dtype=np.int64)
     tile = int(np.clip(TILE_BYTES // (n * scores.itemsize), 4, 64))
 
-    def fill(block: int) -> None:
+    def fill(block: slice) -> None:
         whole = np.empty((tile, n), dtype=weights.dtype)
-        for start in range(block, min(block + BLOCK, q), tile):
-            part = slice(start, min(start + tile, block + BLOCK, q))
+        for start in range(block.start, block.stop, tile):
+            part = slice(start, min(start + tile, block.stop))
             table = whole[: part.stop - start]
             table[:] = 0
             for codes, count, weight in zip(points, counters, weights, strict=True):
                 count(codes[:, part], weight, table)
             _choose(table, start if own else -1, scores[part], indices[part])
 
-    for _ in threaded(fill, range(0, q, BLOCK), n_jobs):
-        pass
+    in_blocks(fill, q, BLOCK)
     return scores, indices
 
 
@@ -109,18 +105,18 @@ def _counter(codes: np.ndarray, size: int) -> Callable[..., None]:
     return lambda points, weight, table: _add_lanes(np.ascontiguousarray(points.T), codes, weight, table)
 
 
-def _search(points, training, sizes, weights, k, own, n_jobs):
+def _search(points, training, sizes, weights, k, own):
     """Scores and indices of neighbours among candidates, (q, k) each."""
     n = training[0].shape[1]
     width = min(4 * max(k, N_NEIGHBORS), n - own)
     layers = [layer for layer, size in enumerate(sizes) if size > BYTE] or [0]
     few, known, codes = ([every[layer] for layer in layers] for every in (points, training, sizes))
-    _, candidates = _count_and_choose(few, known, codes, np.ones(len(layers), dtype=np.uint32), width, own, n_jobs)
-    scores = _rescore(points, training, weights, candidates, n_jobs)
+    _, candidates = _count_and_choose(few, known, codes, np.ones(len(layers), dtype=np.uint32), width, own)
+    scores = _rescore(points, training, weights, candidates)
     best = _sorted_best(scores, candidates, k)
     for _ in range(2 if own else 0):
         wider = _neighbors_of_neighbors(best[1], n)
-        best = _sorted_best(_rescore(points, training, weights, wider, n_jobs), wider, k)
+        best = _sorted_best(_rescore(points, training, weights, wider), wider, k)
     return best
 
 
@@ -134,18 +130,16 @@ def _neighbors_of_neighbors(indices: np.ndarray, n: int) -> np.ndarray:
     return every
 
 
-def _rescore(points, training, weights, candidates, n_jobs):
+def _rescore(points, training, weights, candidates):
     """Full scores of candidates, (q, m); 0 for the padding."""
     scores = np.zeros(candidates.shape, dtype=weights.dtype)
     for codes, known, weight in zip(points, training, weights, strict=True):
         rows, known_rows = np.ascontiguousarray(codes.T), np.ascontiguousarray(known.T)
 
-        def fill(start: int, rows=rows, known_rows=known_rows, weight=weight) -> None:
-            part = slice(start, start + BLOCK)
+        def fill(part: slice, rows=rows, known_rows=known_rows, weight=weight) -> None:
             _add_pairs(rows[part], known_rows, candidates[part], weight, scores[part])
 
-        for _ in threaded(fill, range(0, len(rows), BLOCK), n_jobs):
-            pass
+        in_blocks(fill, len(rows), BLOCK)
     return scores
 
 

@@ -200,7 +200,7 @@ def row_replicates(
         encoder = fit_encoder(*layers, n_clusterings=REPLICATE_CLUSTERINGS, seeds=streams, **options)
         level, own = len(encoder.sizes) - 1, encoder.codes[-1]
         codes = np.empty((len(own), n), dtype=own.dtype)
-        codes[:, half], codes[:, others] = own, encoder.encode(X[others], level, n_jobs=options["n_jobs"])
+        codes[:, half], codes[:, others] = own, encoder.encode(X[others], level)
         wanted = None if n_clusters is None else min(n_clusters, len(half))
         return _replicate(codes, half, encoder.sizes[-1], wanted, streams)
 
@@ -266,7 +266,7 @@ def select_layer(scores: dict[int, float]) -> int:
 
 
 def select_feature_fraction(
-    first: FirstLayer, *, n_clusters: int | None, seeds: np.random.SeedSequence, n_jobs: int
+    first: FirstLayer, *, n_clusters: int | None, seeds: np.random.SeedSequence
 ) -> tuple[float, dict[float, float]]:
     """Select the fraction of the features that a clustering sees, by the stability of the first layer on a sample.
 
@@ -284,7 +284,7 @@ def select_feature_fraction(
         return (CODE_FRACTION if n_selected(CODE_FRACTION, d) > 1 else 1.0), {}
     X, search, (size,) = layers_for(first, first.X[rows], [])
     streams = child_stream(seeds, "pilot", 1)
-    options = {"n_clusterings": 2 * REPLICATE_CLUSTERINGS, "seeds": streams, "n_jobs": n_jobs}
+    options = {"n_clusterings": 2 * REPLICATE_CLUSTERINGS, "seeds": streams}
     scores = {}
     for fraction in track(sorted(fractions.values()), "fractions of features"):
         # Clusterings of the first layer are independent of each other, and so are parts of them.

@@ -222,8 +222,8 @@ class MultilayerBootstrapNetwork(
         """Coordinates of points, (n_samples, n_components)."""
         check_is_fitted(self)
         rows = self._validate(X, reset=False)
-        codes = self._encode(rows, len(self.layer_sizes_) - 1)
-        Z = self.output_.transform(codes, n_jobs=n_threads(self.n_jobs))
+        with using_threads(self.n_jobs):
+            Z = self.output_.transform(self.encoder_.encode(rows, len(self.layer_sizes_) - 1))
         return Z.astype(output_dtype(rows, X), copy=False)
 
     @by_blocks
@@ -270,7 +270,8 @@ class MultilayerBootstrapNetwork(
         shorter.encoder_ = self.encoder_.up_to(level)
         if level + 1 < len(self.layer_sizes_):
             shorter.reliability_ = np.nan  # estimated for the last layer alone
-        return shorter._finish(self._seed, self.embedding_.dtype)
+        with using_threads(self.n_jobs):
+            return shorter._finish(self._seed, self.embedding_.dtype)
 
     @shows_progress
     def _learn(
@@ -311,11 +312,10 @@ class MultilayerBootstrapNetwork(
         self, X: Any, sizes: list[int], n_clusters: int | None, seeds: np.random.SeedSequence, stored: Any
     ) -> tuple[Encoder, Encoder | None]:
         """Return the layers, and the replicates if the number of clusterings is selected."""
-        jobs = n_threads()
         first = make_first_layer(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], seeds=seeds)
-        self.feature_fraction_, self.feature_fraction_scores_ = self._select_fraction(first, n_clusters, seeds, jobs)
-        rows = first.prepare(X, n_jobs=jobs)
-        options = self._fractions() | {"seeds": seeds, "n_jobs": jobs}
+        self.feature_fraction_, self.feature_fraction_scores_ = self._select_fraction(first, n_clusters, seeds)
+        rows = first.prepare(X)
+        options: dict[str, Any] = {"seeds": seeds, **self._fractions()}
         self.reliability_ = np.nan
         replicates, n_clusterings = None, self.n_clusterings
         if is_auto(self.n_clusterings):
@@ -339,23 +339,23 @@ class MultilayerBootstrapNetwork(
         return dict.fromkeys(names, self.feature_fraction_)
 
     def _select_fraction(
-        self, first: FirstLayer, n_clusters: int | None, seeds: np.random.SeedSequence, jobs: int
+        self, first: FirstLayer, n_clusters: int | None, seeds: np.random.SeedSequence
     ) -> tuple[float, dict[float, float]]:
         if not is_auto(self.feature_fraction):
             return float(self.feature_fraction), {}
         if self.metric_ == "precomputed":
             return 1.0, {}
-        return select_feature_fraction(first, n_clusters=n_clusters, seeds=seeds, n_jobs=jobs)
+        return select_feature_fraction(first, n_clusters=n_clusters, seeds=seeds)
 
     def _finish(self, seed: int, dtype: Any) -> Self:
-        encoder, jobs = self.encoder_, n_threads(self.n_jobs)
+        encoder = self.encoder_
         self._seed = seed
         self.layer_sizes_ = list(encoder.sizes)
         self.n_clusterings_ = len(encoder.codes[0])
         self.assignment_error_, self.neighbor_recall_ = encoder.assignment_error, encoder.neighbor_recall
         start = stream_seed(child_stream(np.random.SeedSequence(seed), "output"))
-        self.output_ = fit_output(encoder.codes[-1], encoder.sizes[-1], self.n_components, seed=start, n_jobs=jobs)
-        self.embedding_ = self.output_.transform(encoder.codes[-1], n_jobs=jobs).astype(dtype, copy=False)
+        self.output_ = fit_output(encoder.codes[-1], encoder.sizes[-1], self.n_components, seed=start)
+        self.embedding_ = self.output_.transform(encoder.codes[-1]).astype(dtype, copy=False)
         self.explained_variance_ = self.output_.variance
         if not self.explained_variance_.any():
             warnings.warn(
@@ -367,7 +367,7 @@ class MultilayerBootstrapNetwork(
 
     def _encode(self, rows: Any, level: int) -> NDArray:
         with using_threads(self.n_jobs):
-            return self.encoder_.encode(rows, level, n_jobs=n_threads(self.n_jobs))
+            return self.encoder_.encode(rows, level)
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
         """Check rows; neighbour lists replace a precomputed graph."""

@@ -10,7 +10,6 @@ from sklearn.utils import get_tags
 
 from polyfold._policy import ROWS_PER_CLUSTER, SEARCH_ROWS
 from polyfold._progress import phase
-from polyfold._threads import n_threads
 from polyfold.bootstrap import (
     Encoder,
     SpectralReadout,
@@ -56,9 +55,7 @@ class NetworkRepresentation(BaseEstimator):
         encoder = self.model_.encoder_
         codes = encoder.codes[self.layer_]
         count, streams = n_coordinates(codes.shape[1], n_clusters), child_stream(seeds, "readout")
-        self.readout_ = fit_spectral_readout(
-            codes, encoder.sizes[self.layer_], count, seeds=streams, n_jobs=n_threads()
-        )
+        self.readout_ = fit_spectral_readout(codes, encoder.sizes[self.layer_], count, seeds=streams)
         Z = self._read(codes)
         if subsample is None:
             return Z, slice(None)
@@ -83,11 +80,11 @@ class NetworkRepresentation(BaseEstimator):
             left, right = code_replicates(codes, sizes[-1], n_clusters, seeds=seeds)
             return left, right, slice(None)
         numbers = sample_rows(n, SEARCH_ROWS, child_stream(seeds, "rows"))
-        options = network._fractions() | {"seeds": seeds, "n_jobs": n_threads()}
-        return *row_replicates(encoder.first, encoder.first.X[numbers], sizes, n_clusters, **options), numbers
+        rows, fractions = encoder.first.X[numbers], network._fractions()
+        return *row_replicates(encoder.first, rows, sizes, n_clusters, seeds=seeds, **fractions), numbers
 
     def _read(self, codes: NDArray) -> NDArray:
-        Z = self.readout_.transform(codes, n_jobs=n_threads())
+        Z = self.readout_.transform(codes)
         return Z.astype(self.model_.embedding_.dtype, copy=False)
 
     def _select_layer(
@@ -113,7 +110,7 @@ def default_network(n_clusters: int | None, n_jobs: int | None) -> MultilayerBoo
 
 def _read_one(readout: SpectralReadout, codes: NDArray) -> tuple[NDArray]:
     """Coordinates of (V, n) codes, for `RowReader`."""
-    return (readout.transform(codes, n_jobs=n_threads()),)
+    return (readout.transform(codes),)
 
 
 class BootstrapClustering(TreeClusterer):

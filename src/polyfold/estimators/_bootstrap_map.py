@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from polyfold._linalg import distinct_rows
 from polyfold._policy import CODE_FRACTION, N_NEIGHBORS, REPLICATE_CLUSTERINGS
 from polyfold._progress import LongFit, phase, shows_progress
-from polyfold._threads import n_threads, using_threads
+from polyfold._threads import using_threads
 from polyfold._typing import FloatArray, RandomState, Rows
 from polyfold._validation import check_choice, check_count, draw_seed, keeps_state_on_failure
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, network_to_fit
@@ -149,7 +149,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         k = min(N_NEIGHBORS, len(self.embedding_))
         with using_threads(self.n_jobs):
             points = self.network_._codes_of(X)
-            distances, indices = code_neighbors(self.network_.encoder_, points, k, n_jobs=n_threads())
+            distances, indices = code_neighbors(self.network_.encoder_, points, k)
             Z = interpolate(distances, indices, self.embedding_)
             new = distances[:, 0] > 0
             if self.layout == "spectral" and new.any():
@@ -222,7 +222,7 @@ class _CodeNeighborSearch:
         codes = self.network.encoder_.codes
         parts = np.split(X.T, np.cumsum([len(layer) for layer in codes])[:-1])
         points = [part.astype(layer.dtype) for part, layer in zip(parts, codes, strict=True)]
-        return code_neighbors(self.network.encoder_, points, k, n_jobs=n_threads(self.network.n_jobs))
+        return code_neighbors(self.network.encoder_, points, k)
 
 
 def _code_rows(codes: list[NDArray]) -> NDArray:

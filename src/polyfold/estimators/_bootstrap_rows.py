@@ -43,8 +43,7 @@ class RowReader:
 
     def __call__(self, rows: Any) -> tuple[NDArray, ...]:
         """Return the arrays for rows."""
-        # On one thread: blocks are read side by side.
-        return self.read(self.encoder.encode(self.encoder.first.adapt(rows), self.level, n_jobs=1))
+        return self.read(self.encoder.encode(self.encoder.first.adapt(rows), self.level))
 
 
 @dataclass(frozen=True)

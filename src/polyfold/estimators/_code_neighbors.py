@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._policy import N_NEIGHBORS
-from polyfold._threads import n_threads, using_threads
+from polyfold._threads import using_threads
 from polyfold._typing import FloatArray, IntArray, Rows
 from polyfold._validation import check_choice, check_count
 from polyfold.bootstrap import Encoder, level_of, nearest_by_codes
@@ -81,7 +81,8 @@ class CodeNeighborsMixin:
         own, layers = X is None, self._ranking_layers(layer)
         k = self._check_neighbors(n_neighbors, self.encoder_.codes[0].shape[1] - own)
         points = self.encoder_.codes if own else self._codes_of(X)
-        found = code_neighbors(self.encoder_, points, k, layers=layers, own=own, n_jobs=n_threads(self.n_jobs))
+        with using_threads(self.n_jobs):
+            found = code_neighbors(self.encoder_, points, k, layers=layers, own=own)
         return found if return_distance else found[1]
 
     def kneighbors_graph(
@@ -118,7 +119,7 @@ class CodeNeighborsMixin:
         """Return the codes of rows in all layers, (V, n) each."""
         rows = self._validate(X, reset=False)
         with using_threads(self.n_jobs):
-            return self.encoder_.encode_layers(rows, n_jobs=n_threads(self.n_jobs))
+            return self.encoder_.encode_layers(rows)
 
     def _ranking_layers(self, layer: int | str) -> list[int]:
         """Return the numbers of the layers whose codes are compared."""
@@ -143,7 +144,6 @@ def code_neighbors(
     *,
     layers: list[int] | None = None,
     own: bool = False,
-    n_jobs: int = 1,
 ) -> tuple[NDArray, NDArray]:
     """Return distances and indices of the `k` training points that share most codes with points, (n, k) each.
 
@@ -151,9 +151,7 @@ def code_neighbors(
     are the training points (`own`), no point is its own neighbour.
     """
     layers = list(range(len(encoder.sizes))) if layers is None else layers
-    agreements, indices = nearest_by_codes(
-        points, encoder.codes, encoder.sizes, k, layers=layers, own=own, n_jobs=n_jobs
-    )
+    agreements, indices = nearest_by_codes(points, encoder.codes, encoder.sizes, k, layers=layers, own=own)
     return 1 - agreements / sum(len(encoder.codes[layer]) for layer in layers), indices
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from polyfold._threads import n_threads
+from polyfold._threads import using_threads
 from polyfold._typing import Matrix, RandomState
 from polyfold._validation import check_not_tiny, check_range, draw_seed, own_rows, sum_duplicates
 from polyfold.bootstrap import (
@@ -88,7 +88,8 @@ class SharedCenters(Kernel):
 
     def _resolve(self, X: Matrix | Source | Survey) -> None:
         """Fit the network whose codes are compared."""
-        encoder = _encoder_of(self, X)
+        with using_threads(self.n_jobs):
+            encoder = _encoder_of(self, X)
         level_of(self.layer, len(encoder.sizes))
         self.encoder_ = encoder
 
@@ -106,7 +107,8 @@ class SharedCenters(Kernel):
         if not hasattr(self, "encoder_"):
             raise ValueError("SharedCenters depends on all of the data; call resolve(X) before evaluating it.")
         level = level_of(self.layer, len(self.encoder_.sizes))
-        return self.encoder_.encode(_rows_for(self.encoder_, X), level, n_jobs=n_threads(self.n_jobs))
+        with using_threads(self.n_jobs):
+            return self.encoder_.encode(_rows_for(self.encoder_, X), level)
 
 
 @dataclass(frozen=True)
@@ -125,17 +127,16 @@ def _encoder_of(kernel: SharedCenters, X: Matrix) -> Encoder:
     check_settings(kernel, METRICS)
     X = own_rows(_usable(X), X)
     sizes = layer_sizes(kernel, X)
-    seeds, jobs = np.random.SeedSequence(draw_seed(kernel.random_state)), n_threads(kernel.n_jobs)
+    seeds = np.random.SeedSequence(draw_seed(kernel.random_state))
     first = make_first_layer(X, metric=kernel.metric, neighbors=kernel.neighbors, n_centers=sizes[0], seeds=seeds)
     return fit_encoder(
-        first.prepare(X, n_jobs=jobs),
+        first.prepare(X),
         first,
         sizes,
         n_clusterings=kernel.n_clusterings,
         feature_fraction=kernel.feature_fraction,
         code_fraction=kernel.feature_fraction,
         seeds=seeds,
-        n_jobs=jobs,
     )
 
 
