@@ -42,7 +42,8 @@ def test_groups_of_unequal_size_are_found():
     codes, y = grouped_codes(300, 40, 12)
     Z = fit_spectral_readout(codes, 12, 3, seeds=SEEDS).transform(codes)
     np.testing.assert_allclose(np.linalg.norm(Z, axis=1), 1.0)
-    tree, leaves = fit_tree(Z, 3, seeds=SEEDS)
+    tree = fit_tree(Z, 3, seeds=SEEDS)
+    leaves = tree.assign(Z)
     labels = tree.cut(3)[leaves]
     assert [len(set(labels[y == group])) for group in range(3)] == [1, 1, 1]
 

@@ -17,7 +17,7 @@ SEEDS = np.random.SeedSequence(0)
 def replicate(Z, seed, noise=0.3):
     """Build a tree of other rows, and assign the same ones to it."""
     other = Z + noise * np.random.default_rng(seed).standard_normal(Z.shape)
-    tree, _ = fit_tree(other, None, seeds=SEEDS)
+    tree = fit_tree(other, None, seeds=SEEDS)
     return Replicate(tree, tree.assign(Z))
 
 
@@ -62,13 +62,13 @@ def test_information_is_shared_bits_less_those_not_shared(pair):
 def test_noise_repeats_nothing():
     rng = np.random.default_rng(0)
     queries = rng.standard_normal((300, 6))
-    trees = [fit_tree(rng.standard_normal((300, 6)), None, seeds=SEEDS)[0] for _ in range(2)]
+    trees = [fit_tree(rng.standard_normal((300, 6)), None, seeds=SEEDS) for _ in range(2)]
     left, right = (Replicate(tree, tree.assign(queries)) for tree in trees)
     assert max(information(left, right, number) for number in select_levels(stability_curve(left, right))) < 0
 
 
 def test_finding_nothing_twice_is_not_stability():
-    tree, _ = fit_tree(np.eye(3), None, seeds=SEEDS)
+    tree = fit_tree(np.eye(3), None, seeds=SEEDS)
     one = Replicate(tree, np.zeros(20, dtype=np.int32))
     assert stability_curve(one, one) == {2: 0.0, 3: 0.0}
 
@@ -79,11 +79,11 @@ def test_of_equally_stable_numbers_the_largest_is_a_level():
 
 def test_a_cluster_that_repeats_is_stable(pair, grouped):
     Z, _ = grouped
-    tree, _ = fit_tree(Z, None, seeds=SEEDS)
+    tree = fit_tree(Z, None, seeds=SEEDS)
     stability = cluster_stability(tree, tree.assign(Z), list(pair))
     assert stability.shape == (2 * tree.n_small - 1,)
     assert stability[-1] == 1.0
-    groups = [number for number, size in enumerate(tree.members()) if size == 60]
+    groups = [number for number, size in enumerate(tree.members() @ tree.sizes) if size == 60]
     assert len(groups) == 4
     assert (stability[groups] == 1.0).all()
     assert stability[: tree.n_small].mean() < 0.6

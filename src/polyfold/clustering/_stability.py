@@ -133,10 +133,10 @@ def cluster_stability(tree: ClusterTree, labels: NDArray, replicates: list[Repli
     The overlap of two clusters is the number of rows in both over the number in either (Jaccard). `labels` are the
     small clusters, in `tree`, of the rows of the replicates.
     """
-    own = _members(tree)
+    own = tree.members()
     scores = []
     for replicate in replicates:
-        other = _members(replicate.tree)
+        other = replicate.tree.members()
         both = own @ _counts(Replicate(tree, labels), replicate) @ other.T
         sizes = own @ np.bincount(labels, minlength=tree.n_small)
         others = other @ np.bincount(replicate.labels, minlength=replicate.tree.n_small)
@@ -215,8 +215,8 @@ def _replicate(
     count = n_coordinates(len(rows), n_clusters)
     readout = fit_spectral_readout(codes[:, rows], n_centers, count, seeds=child_stream(seeds, "readout"))
     Z = readout.transform(codes)
-    tree, labels = fit_tree(Z[rows], n_clusters, seeds=child_stream(seeds, "tree"))
-    return Replicate(tree, labels if len(rows) == len(Z) else tree.assign(Z))
+    tree = fit_tree(Z[rows], n_clusters, seeds=child_stream(seeds, "tree"))
+    return Replicate(tree, tree.assign(Z))
 
 
 def layer_stability(
@@ -313,16 +313,6 @@ def _positions(tree: ClusterTree) -> Iterator[tuple[int, int]]:
     for number, (left, right) in enumerate(tree.merges):
         position[tree.n_small + number] = position[left]
         yield int(position[left]), int(position[right])
-
-
-def _members(tree: ClusterTree) -> NDArray:
-    """Small clusters in every cluster of the tree: (2K - 1, K)."""
-    K = tree.n_small
-    members = np.zeros((2 * K - 1, K))
-    members[:K] = np.eye(K)
-    for number, pair in enumerate(tree.merges):
-        members[K + number] = members[pair].sum(axis=0)
-    return members
 
 
 def _adjusted_rand(squares: float, rows: float, columns: float, n: float) -> float:

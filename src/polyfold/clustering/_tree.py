@@ -65,11 +65,13 @@ class ClusterTree:
         return np.argsort(order)[labels].astype(np.int32)
 
     def members(self) -> NDArray:
-        """Training rows in every cluster, small ones and merged ones: (2K - 1,)."""
-        sizes = np.concatenate([self.sizes, np.zeros(self.n_small - 1, dtype=self.sizes.dtype)])
+        """Whether every cluster, small or merged, holds each small cluster: (2K - 1, K) of ones and zeros."""
+        K = self.n_small
+        members = np.zeros((2 * K - 1, K))
+        members[:K] = np.eye(K)
         for number, pair in enumerate(self.merges):
-            sizes[self.n_small + number] = sizes[pair].sum()
-        return sizes
+            members[K + number] = members[pair].sum(axis=0)
+        return members
 
 
 def n_leading(n_clusters: int) -> int:
@@ -77,8 +79,8 @@ def n_leading(n_clusters: int) -> int:
     return max(2, round(COORDINATES_PER_CLUSTER * n_clusters))
 
 
-def fit_tree(Z: NDArray, n_clusters: int | None, *, seeds: np.random.SeedSequence) -> tuple[ClusterTree, NDArray]:
-    """Build the tree of (n, p) coordinates, and assign these rows to its small clusters.
+def fit_tree(Z: NDArray, n_clusters: int | None, *, seeds: np.random.SeedSequence) -> ClusterTree:
+    """Build the tree of (n, p) coordinates.
 
     `n_clusters`, if given, is a number at which the tree will be cut.
 
@@ -92,7 +94,7 @@ def fit_tree(Z: NDArray, n_clusters: int | None, *, seeds: np.random.SeedSequenc
     means = _small_means(U[rows], count, stream_seed(seeds))
     labels = _nearest(U, means)
     sizes = np.bincount(labels, minlength=len(means))
-    return ClusterTree(means, _merge_all(Z, labels, sizes, n_clusters), sizes), labels
+    return ClusterTree(means, _merge_all(Z, labels, sizes, n_clusters), sizes)
 
 
 def _small_means(U: NDArray, count: int, seed: int) -> NDArray:

@@ -78,7 +78,7 @@ class KernelRepresentation(BaseEstimator):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the warnings were issued for all rows
                 Z, _ = representation.fit(some_rows(sample, half, is_pairs=is_pairs), wanted, streams)
-            tree, _ = fit_tree(Z, wanted, seeds=child_stream(streams, "tree"))
+            tree = fit_tree(Z, wanted, seeds=child_stream(streams, "tree"))
             return Replicate(tree, tree.assign(representation.transform(sample[:, half] if is_pairs else sample)))
 
         left, right = (replicate(i, np.sort(half)) for i, half in enumerate((order[:size], order[-size:])))

@@ -92,7 +92,7 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                 self.embedding_, learned = self._representation.fit(X, wanted, seeds, checkpoint=checkpoint)
             take_feature_names(self, self._representation.model_)
             with phase("tree"):
-                self.cluster_tree_, _ = fit_tree(self.embedding_[learned], wanted, seeds=child_stream(seeds, "tree"))
+                self.cluster_tree_ = fit_tree(self.embedding_[learned], wanted, seeds=child_stream(seeds, "tree"))
                 self.leaves_ = self.cluster_tree_.assign(self.embedding_)
             with phase("levels"):
                 left, right, sample = self._representation.replicates(X, wanted, child_stream(seeds, "levels"))
@@ -202,5 +202,5 @@ def _table(tree: ClusterTree, stability: NDArray) -> NDArray:
     table = np.zeros(2 * count - 2, dtype=TREE_FIELDS)
     table["child"] = np.arange(2 * count - 2)
     table["parent"][tree.merges.ravel()] = np.repeat(np.arange(count, 2 * count - 1), 2)
-    table["size"], table["stability"] = tree.members()[:-1], stability[:-1]
+    table["size"], table["stability"] = (tree.members() @ tree.sizes)[:-1], stability[:-1]
     return table
