@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score, mutual_info_score
 
 from polyfold.clustering import (
-    Replicate,
+    LabelledTree,
     cluster_stability,
     fit_tree,
     information,
@@ -14,11 +14,11 @@ from polyfold.clustering import (
 SEEDS = np.random.SeedSequence(0)
 
 
-def replicate(Z, seed, noise=0.3):
+def labelled_tree(Z, seed, noise=0.3):
     """Build a tree of other rows, and assign the same ones to it."""
     other = Z + noise * np.random.default_rng(seed).standard_normal(Z.shape)
     tree = fit_tree(other, None, seeds=SEEDS)
-    return Replicate(tree, tree.assign(Z))
+    return LabelledTree(tree, tree.assign(Z))
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def grouped():
 
 @pytest.fixture(scope="module")
 def pair(grouped):
-    return replicate(grouped[0], 1), replicate(grouped[0], 2)
+    return labelled_tree(grouped[0], 1), labelled_tree(grouped[0], 2)
 
 
 def test_the_curve_is_the_adjusted_rand_index_of_every_cut(pair):
@@ -63,13 +63,13 @@ def test_noise_repeats_nothing():
     rng = np.random.default_rng(0)
     queries = rng.standard_normal((300, 6))
     trees = [fit_tree(rng.standard_normal((300, 6)), None, seeds=SEEDS) for _ in range(2)]
-    left, right = (Replicate(tree, tree.assign(queries)) for tree in trees)
+    left, right = (LabelledTree(tree, tree.assign(queries)) for tree in trees)
     assert max(information(left, right, number) for number in select_levels(stability_curve(left, right))) < 0
 
 
 def test_finding_nothing_twice_is_not_stability():
     tree = fit_tree(np.eye(3), None, seeds=SEEDS)
-    one = Replicate(tree, np.zeros(20, dtype=np.int32))
+    one = LabelledTree(tree, np.zeros(20, dtype=np.int32))
     assert stability_curve(one, one) == {2: 0.0, 3: 0.0}
 
 

@@ -374,7 +374,7 @@ def make_first_layer(
 def layers_for(first: FirstLayer, rows: Any, sizes: Sequence[int]) -> tuple[Any, FirstLayer, list[int]]:
     """Return a sample of the rows, prepared for the same kind of search, its search, and the layers that fit it.
 
-    Layers with more centres than half of the distinct rows are left out.
+    The first layers, those with more centres than half of the distinct rows, are left out.
     """
     widest = max(2, n_distinct(rows) // 2)
     kept = [size for size in sizes if size <= widest] or [widest]

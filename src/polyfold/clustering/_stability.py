@@ -1,7 +1,7 @@
 """Stability: which levels, layers and fractions of features give clusters that repeat.
 
-Two *replicates* are trees of clusters from other rows or other random draws. Both are cut at the same number of
-clusters, and the two partitions of the same rows are compared:
+Two trees of clusters, from other rows or other random draws, are cut at the same number of clusters, and the two
+partitions of the same rows are compared:
 
 - *stability*: adjusted Rand index, 1 if the partitions are equal and about 0 if they agree by chance,
 - *information*: bits that one partition repeats of the other beyond chance, less the bits that it does not repeat.
@@ -56,15 +56,15 @@ LEVELS = 8
 
 
 @dataclass(frozen=True)
-class Replicate:
+class LabelledTree:
     """A tree from other rows or draws, and the small cluster of each row of a sample."""
 
     tree: ClusterTree
     labels: NDArray
 
 
-def stability_curve(left: Replicate, right: Replicate) -> dict[int, float]:
-    """Return the adjusted Rand index between two replicates for every number of clusters from two on.
+def stability_curve(left: LabelledTree, right: LabelledTree) -> dict[int, float]:
+    """Return the adjusted Rand index between two trees for every number of clusters from two on.
 
     Notes
     -----
@@ -93,8 +93,8 @@ def stability_curve(left: Replicate, right: Replicate) -> dict[int, float]:
     return dict(sorted(scores.items()))
 
 
-def information(left: Replicate, right: Replicate, n_clusters: int) -> float:
-    """Bits that two replicates have in common beyond chance, minus those that they do not."""
+def information(left: LabelledTree, right: LabelledTree, n_clusters: int) -> float:
+    """Bits that two trees have in common beyond chance, minus those that they do not."""
     cuts = left.tree.cut(n_clusters), right.tree.cut(n_clusters)
     table = sum_by(sum_by(_counts(left, right), cuts[0]).T, cuts[1]).T
     # Clusters without a row of the sample carry nothing.
@@ -127,19 +127,19 @@ def select_levels(curve: dict[int, float], n_clusters: int | None = None) -> lis
     return sorted(levels.values())
 
 
-def cluster_stability(tree: ClusterTree, labels: NDArray, replicates: list[Replicate]) -> NDArray:
-    """Stability of every cluster of a tree: its overlap with the most similar cluster of a replicate, mean of all.
+def cluster_stability(tree: ClusterTree, labels: NDArray, trees: list[LabelledTree]) -> NDArray:
+    """Stability of every cluster of a tree: its overlap with the most similar cluster of other trees, mean of all.
 
     The overlap of two clusters is the number of rows in both over the number in either (Jaccard). `labels` are the
-    small clusters, in `tree`, of the rows of the replicates.
+    small clusters, in `tree`, of the rows that the other trees have labels of.
     """
     own = tree.members()
     scores = []
-    for replicate in replicates:
-        other = replicate.tree.members()
-        both = own @ _counts(Replicate(tree, labels), replicate) @ other.T
+    for labelled in trees:
+        other = labelled.tree.members()
+        both = own @ _counts(LabelledTree(tree, labels), labelled) @ other.T
         sizes = own @ np.bincount(labels, minlength=tree.n_small)
-        others = other @ np.bincount(replicate.labels, minlength=replicate.tree.n_small)
+        others = other @ np.bincount(labelled.labels, minlength=labelled.tree.n_small)
         either = sizes[:, None] + others - both
         scores.append((both / np.maximum(either, 1)).max(axis=1))
     return np.mean(scores, axis=0)
@@ -159,16 +159,16 @@ def n_coordinates(n_rows: int, n_clusters: int | None) -> int:
     return max(2, min(TREE_COORDINATES, n_rows // ROWS_PER_CLUSTER))
 
 
-def code_replicates(
+def code_trees(
     codes: NDArray, n_centers: int, n_clusters: int | None, *, seeds: np.random.SeedSequence, count: int = 2
-) -> list[Replicate]:
+) -> list[LabelledTree]:
     """Build a tree from each of `count` equal parts of the (V, n) codes of a layer; the parts must be independent."""
     rows = np.arange(codes.shape[1])
     parts = np.split(codes[: len(codes) // count * count], count)
-    return list(threaded(lambda part: _replicate(part, rows, n_centers, n_clusters, seeds), parts))
+    return list(threaded(lambda part: _labelled_tree(part, rows, n_centers, n_clusters, seeds), parts))
 
 
-def row_replicates(
+def row_trees(
     first: FirstLayer,
     X: Any,
     sizes: list[int],
@@ -176,7 +176,7 @@ def row_replicates(
     *,
     seeds: np.random.SeedSequence,
     **options: Any,
-) -> tuple[Replicate, Replicate]:
+) -> tuple[LabelledTree, LabelledTree]:
     """Build a tree from each half of the rows, by networks that end at the last layer of `sizes`.
 
     Parameters
@@ -194,7 +194,7 @@ def row_replicates(
     n = X.shape[0]
     order = np.random.default_rng(child_stream(seeds, "levels")).permutation(n)
 
-    def replicate(number: int, half: NDArray) -> Replicate:
+    def half_tree(number: int, half: NDArray) -> LabelledTree:
         streams, others = child_stream(seeds, "levels", number), np.setdiff1d(order, half)
         layers = layers_for(first, X[half], sizes)
         encoder = fit_encoder(*layers, n_clusterings=REPLICATE_CLUSTERINGS, seeds=streams, **options)
@@ -202,21 +202,21 @@ def row_replicates(
         codes = np.empty((len(own), n), dtype=own.dtype)
         codes[:, half], codes[:, others] = own, encoder.encode(X[others], level)
         wanted = None if n_clusters is None else min(n_clusters, len(half))
-        return _replicate(codes, half, encoder.sizes[-1], wanted, streams)
+        return _labelled_tree(codes, half, encoder.sizes[-1], wanted, streams)
 
-    left, right = (replicate(i, np.sort(half)) for i, half in enumerate((order[: n // 2], order[-(n // 2) :])))
+    left, right = (half_tree(i, np.sort(half)) for i, half in enumerate((order[: n // 2], order[-(n // 2) :])))
     return left, right
 
 
-def _replicate(
+def _labelled_tree(
     codes: NDArray, rows: NDArray, n_centers: int, n_clusters: int | None, seeds: np.random.SeedSequence
-) -> Replicate:
+) -> LabelledTree:
     """Build a tree from the given rows, and assign all of the (V, n) codes to its small clusters."""
     count = n_coordinates(len(rows), n_clusters)
     readout = fit_spectral_readout(codes[:, rows], n_centers, count, seeds=child_stream(seeds, "readout"))
     Z = readout.transform(codes)
     tree = fit_tree(Z[rows], n_clusters, seeds=child_stream(seeds, "tree"))
-    return Replicate(tree, tree.assign(Z))
+    return LabelledTree(tree, tree.assign(Z))
 
 
 def layer_stability(
@@ -244,15 +244,15 @@ def layer_stability(
     layers = [0, *(level for level in range(1, len(sizes)) if sizes[level] >= fewest)]
     scores = {}
     for level in track(layers, "layers"):
-        parts = code_replicates(codes[level][:, rows], sizes[level], n_clusters, seeds=seeds, count=n_replicates)
+        parts = code_trees(codes[level][:, rows], sizes[level], n_clusters, seeds=seeds, count=n_replicates)
         scores[level] = mean_stability(parts, n_clusters)
     return scores
 
 
-def mean_stability(replicates: Sequence[Replicate], n_clusters: int | None) -> float:
-    """Stability at the number of clusters, or the mean over the levels; mean over all pairs of replicates."""
+def mean_stability(trees: Sequence[LabelledTree], n_clusters: int | None) -> float:
+    """Stability at the number of clusters, or the mean over the levels; mean over all pairs of trees."""
     scores = []
-    for pair in itertools.combinations(replicates, 2):
+    for pair in itertools.combinations(trees, 2):
         curve = stability_curve(*pair)
         levels = select_levels(curve) if n_clusters is None else [n_clusters]
         scores.append(np.mean([curve.get(level, 0.0) for level in levels]) if levels else 0.0)
@@ -289,7 +289,7 @@ def select_feature_fraction(
     for fraction in track(sorted(fractions.values()), "fractions of features"):
         # Clusterings of the first layer are independent of each other, and so are parts of them.
         (codes,) = fit_encoder(X, search, [size], feature_fraction=fraction, **options).codes
-        parts = code_replicates(codes, size, n_clusters, seeds=seeds, count=MAX_REPLICATES)
+        parts = code_trees(codes, size, n_clusters, seeds=seeds, count=MAX_REPLICATES)
         scores[fraction] = mean_stability(parts, n_clusters)
     # The smallest of equal ones: its clusterings differ most.
     return max(scores, key=lambda fraction: (scores[fraction], -fraction)), scores
@@ -300,7 +300,7 @@ def sample_size(n_clusters: int | None) -> int:
     return max(STABILITY_ROWS, ROWS_PER_CLUSTER * (n_clusters or 0))
 
 
-def _counts(left: Replicate, right: Replicate) -> NDArray:
+def _counts(left: LabelledTree, right: LabelledTree) -> NDArray:
     """Rows that two small clusters share: (K, K')."""
     shape = left.tree.n_small, right.tree.n_small
     ones = np.ones(len(left.labels), dtype=np.int64)

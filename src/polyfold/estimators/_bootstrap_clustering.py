@@ -20,11 +20,11 @@ from polyfold.bootstrap import (
     stream_seed,
 )
 from polyfold.clustering import (
-    Replicate,
-    code_replicates,
+    LabelledTree,
+    code_trees,
     layer_stability,
     n_coordinates,
-    row_replicates,
+    row_trees,
     select_layer,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, network_to_fit
@@ -68,20 +68,20 @@ class NetworkRepresentation(BaseEstimator):
         """Return the coordinates of old or new rows."""
         return self._read(self.model_._encode(self.model_._validate(X, reset=False), self.layer_))
 
-    def replicates(
+    def sample_trees(
         self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence
-    ) -> tuple[Replicate, Replicate, NDArray | slice]:
+    ) -> tuple[LabelledTree, LabelledTree, NDArray | slice]:
         """Build two trees: from halves of a sample of the rows or, if there are too few, of the clusterings."""
         network, encoder = self.model_, self.model_.encoder_
         codes, sizes = encoder.codes[self.layer_], encoder.sizes[: self.layer_ + 1]
         n = codes.shape[1]
         if network.metric_ == "precomputed" or n < 2 * ROWS_PER_CLUSTER:
             # Half of a neighbour graph has lost neighbours, and half of a few rows is too few.
-            left, right = code_replicates(codes, sizes[-1], n_clusters, seeds=seeds)
+            left, right = code_trees(codes, sizes[-1], n_clusters, seeds=seeds)
             return left, right, slice(None)
         numbers = sample_rows(n, SEARCH_ROWS, child_stream(seeds, "rows"))
         rows, fractions = encoder.first.X[numbers], network._fractions()
-        return *row_replicates(encoder.first, rows, sizes, n_clusters, seeds=seeds, **fractions), numbers
+        return *row_trees(encoder.first, rows, sizes, n_clusters, seeds=seeds, **fractions), numbers
 
     def _read(self, codes: NDArray) -> NDArray:
         Z = self.readout_.transform(codes)
@@ -96,7 +96,7 @@ class NetworkRepresentation(BaseEstimator):
             return self.model_._level(self.layer), {}
         if replicates is None or n_clusters == 1:
             return n_layers - 1, {}
-        # Replicates of a sample lack the widest layers.
+        # Replicates of a sample lack the first layers, which are the widest (`layers_for`).
         lacking, count = n_layers - len(replicates.sizes), replicates.n_replicates
         found = layer_stability(replicates.codes, replicates.sizes, n_clusters, n_replicates=count, seeds=seeds)
         scores = {lacking + layer: score for layer, score in found.items()}

@@ -14,7 +14,7 @@ from polyfold._policy import N_NEIGHBORS, ROWS_PER_CLUSTER, SEARCH_ROWS, STABILI
 from polyfold._typing import RandomState
 from polyfold._validation import check_rows
 from polyfold.bootstrap import child_stream, sample_rows, stream_seed
-from polyfold.clustering import Replicate, fit_tree, n_coordinates
+from polyfold.clustering import LabelledTree, fit_tree, n_coordinates
 from polyfold.estimators._bootstrap_clustering import NetworkRepresentation
 from polyfold.estimators._embedding import KernelEmbedding
 from polyfold.estimators._tree_clustering import Checkpoint, Representation, TreeClusterer
@@ -58,9 +58,9 @@ class KernelRepresentation(BaseEstimator):
         functions = extension.values(features.functions, features.eigenvalues, features.intercepts)
         return self._join(extension.components, functions @ spectrum.readout, rows.dtype)
 
-    def replicates(
+    def sample_trees(
         self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence
-    ) -> tuple[Replicate, Replicate, NDArray]:
+    ) -> tuple[LabelledTree, LabelledTree, NDArray]:
         """Build two trees from halves of a sample.
 
         Halves are disjoint, unless there are too few rows; then they are three quarters and overlap.
@@ -73,15 +73,15 @@ class KernelRepresentation(BaseEstimator):
         size = n // 2 if n >= 2 * ROWS_PER_CLUSTER else -(-3 * n // 4)
         wanted = None if n_clusters is None else min(n_clusters, size)
 
-        def replicate(number: int, half: NDArray) -> Replicate:
+        def half_tree(number: int, half: NDArray) -> LabelledTree:
             representation, streams = clone(self), child_stream(seeds, "levels", number)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the warnings were issued for all rows
                 Z, _ = representation.fit(some_rows(sample, half, is_pairs=is_pairs), wanted, streams)
             tree = fit_tree(Z, wanted, seeds=child_stream(streams, "tree"))
-            return Replicate(tree, tree.assign(representation.transform(sample[:, half] if is_pairs else sample)))
+            return LabelledTree(tree, tree.assign(representation.transform(sample[:, half] if is_pairs else sample)))
 
-        left, right = (replicate(i, np.sort(half)) for i, half in enumerate((order[:size], order[-size:])))
+        left, right = (half_tree(i, np.sort(half)) for i, half in enumerate((order[:size], order[-size:])))
         return left, right, numbers
 
     def _of_training_rows(self, X: Any) -> NDArray:

@@ -17,7 +17,7 @@ from polyfold._validation import check_count, draw_seed, keeps_state_on_failure,
 from polyfold.bootstrap import child_stream
 from polyfold.clustering import (
     ClusterTree,
-    Replicate,
+    LabelledTree,
     cluster_stability,
     fit_tree,
     information,
@@ -52,9 +52,9 @@ class Representation(Protocol):
         """Return the coordinates of rows, (n, p); those of the training rows are the ones that `fit` returned."""
         ...
 
-    def replicates(
+    def sample_trees(
         self, X: Any, n_clusters: int | None, seeds: np.random.SeedSequence
-    ) -> tuple[Replicate, Replicate, NDArray | slice]:
+    ) -> tuple[LabelledTree, LabelledTree, NDArray | slice]:
         """Return two trees from halves of a sample, and where the sample is among the rows that were learned from."""
         ...
 
@@ -95,7 +95,7 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                 self.cluster_tree_ = fit_tree(self.embedding_[learned], wanted, seeds=child_stream(seeds, "tree"))
                 self.leaves_ = self.cluster_tree_.assign(self.embedding_)
             with phase("levels"):
-                left, right, sample = self._representation.replicates(X, wanted, child_stream(seeds, "levels"))
+                left, right, sample = self._representation.sample_trees(X, wanted, child_stream(seeds, "levels"))
                 self._find_levels(wanted, left, right, self.leaves_[learned][sample])
             self.labels_ = self.labels_at(self.n_clusters_)
             self.levels_ = [self.labels_at(n) for n in self.level_scores_]
@@ -161,8 +161,8 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             )
         return count
 
-    def _find_levels(self, wanted: int | None, left: Replicate, right: Replicate, leaves: NDArray) -> None:
-        """Compare replicates: scores of the levels, the number of clusters, stability of every cluster."""
+    def _find_levels(self, wanted: int | None, left: LabelledTree, right: LabelledTree, leaves: NDArray) -> None:
+        """Compare two trees: scores of the levels, the number of clusters, stability of every cluster."""
         tree = self.cluster_tree_
         curve = {n: score for n, score in stability_curve(left, right).items() if n <= tree.n_small}
         if wanted is not None and wanted > tree.n_small:
