@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyfold._progress import LongFit, phase, shows_progress, track
 from polyfold._threads import threaded, using_threads
 from polyfold._typing import FloatArray, Matrix, Rows
-from polyfold._validation import check_choice, keeps_state_on_failure, refuse_annotated
+from polyfold._validation import check_choice, check_rows, keeps_state_on_failure, refuse_annotated
 from polyfold.sources import by_blocks
 
 
@@ -161,7 +161,7 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
 
     def _modules(self, X: Matrix) -> NDArray:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = check_rows(self, X, reset=False)
         with using_threads(self.n_jobs):
             return self.representation_.transform_modules(X)
 

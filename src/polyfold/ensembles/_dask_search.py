@@ -7,7 +7,6 @@ that one machine finds, so the neighbours are the same.
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -119,7 +118,7 @@ class DaskSearch:
         self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, exclude: NDArray | None = None
     ) -> tuple[NDArray, NDArray]:
         """Return mean squared distances and indices of neighbours, (n, k), for rows that fit one task."""
-        plan = self._plan(modules, k, expand, exclude is not None)
+        plan = make_plan(modules, k, expand, self.shape[1], self.budget, is_training=exclude is not None)
         return self._answer(_Queries(_value(Q), len(Q), exclude), plan, partial(_ranked, plan, k))[0]
 
     def query_blocks(
@@ -129,7 +128,8 @@ class DaskSearch:
 
         `blocks` are the modules of queries, or None for the training rows.
         """
-        plan, answers, searched, n = self._plan(modules, k, expand, blocks is None), [], 0, 0
+        plan = make_plan(modules, k, expand, self.shape[1], self.budget, is_training=blocks is None)
+        answers, searched, n = [], 0, 0
         end = None if deadline is None else time.monotonic() + deadline
         for queries in self._blocks(blocks, 24 * len(plan.groups) * plan.count):
             seconds = None if end is None else end - time.monotonic()
@@ -142,10 +142,6 @@ class DaskSearch:
             )
         squared, indices = (np.concatenate(each) for each in zip(*answers, strict=True))
         return squared, indices, searched / (self.shape[0] * n)
-
-    def _plan(self, modules: Modules, k: int, expand: int | None, is_training: bool) -> SearchPlan:
-        plan = make_plan(modules, k, expand, self.shape[1], self.budget)
-        return replace(plan, count=plan.count + 1) if is_training else plan  # a training row finds itself
 
     def _blocks(self, blocks: Iterable[NDArray] | None, width: int) -> Iterator[_Queries]:
         """Yield queries in blocks that fit one task, `width` bytes of results each."""

@@ -1,7 +1,7 @@
 """Search in modules: some of them give candidates, by a scan or a graph, and all of them rank the candidates."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -59,21 +59,24 @@ class SearchPlan:
     has_probes: bool = True
 
 
-def make_plan(modules: Modules, k: int, expand: int | None, n_modules: int, budget: SearchBudget | None) -> SearchPlan:
+def make_plan(
+    modules: Modules, k: int, expand: int | None, n_modules: int, budget: SearchBudget | None, *, is_training: bool
+) -> SearchPlan:
     """Return what a search for k neighbours does; a `budget` replaces defaults."""
+    own = int(is_training)  # a training row finds itself
     if isinstance(modules, Iterable):
         chosen = [check_count("modules", m, minimum=0, maximum=n_modules - 1) for m in modules]
         if not chosen or len(set(chosen)) < len(chosen):
             raise ValueError(f"modules must name at least one module and none twice, got {list(modules)!r}.")
-        return SearchPlan([(m,) for m in chosen], max(k, expand or k), np.array(chosen))
+        return SearchPlan([(m,) for m in chosen], max(k, expand or k) + own, np.array(chosen))
     ranking = np.arange(n_modules)
     if modules is None and budget is None:
-        return SearchPlan([(m,) for m in range(n_modules)], max(k, expand or k), ranking)
+        return SearchPlan([(m,) for m in range(n_modules)], max(k, expand or k) + own, ranking)
     wanted = modules if modules is not None or budget is None else budget.modules
     g = check_count("modules", wanted, maximum=n_modules)
     expand = expand or (k if budget is None else budget.expand_for(k))
     is_graph = budget is not None and budget.is_graph
-    return SearchPlan([tuple(range(g))], max(k, expand if is_graph else g * expand), ranking, is_graph)
+    return SearchPlan([tuple(range(g))], max(k, expand if is_graph else g * expand) + own, ranking, is_graph)
 
 
 def make_probe_plan(g: int, count: int, n_modules: int, *, graph: bool) -> SearchPlan:
@@ -158,9 +161,7 @@ class ModuleSearch:
 
         `exclude` (n,) has a row for every query that is not its neighbour: the query itself.
         """
-        plan = make_plan(modules, k, expand, self.shape[1], self.budget)
-        if exclude is not None:
-            plan = replace(plan, count=plan.count + 1)  # a training row finds itself
+        plan = make_plan(modules, k, expand, self.shape[1], self.budget, is_training=exclude is not None)
         parts = []
         for block in row_blocks(len(Q), len(plan.groups) * (self.shape[2] + plan.count)):
             queries, excluded = Q[block], None if exclude is None else exclude[block]

@@ -12,11 +12,19 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from polyfold._progress import LongFit, shows_progress
 from polyfold._typing import FloatArray, IntArray, Matrix, Rows, Table
-from polyfold._validation import check_choice, check_count, check_real, import_extra, keeps_state_on_failure, outside
+from polyfold._validation import (
+    check_choice,
+    check_count,
+    check_real,
+    check_rows,
+    import_extra,
+    keeps_state_on_failure,
+    outside,
+)
 from polyfold.ensembles._dask_search import DaskSearch
 from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch, SearchResult
 from polyfold.exceptions import CoverageWarning
@@ -317,7 +325,7 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
         """Return validated rows, or the source of a stream."""
         if is_stream(X):
             return check_stream(self, X, reset=reset)
-        rows = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        rows = check_rows(self, X, reset=reset)
         # A representation that was fitted to names of columns checks them again.
         has_names = hasattr(self.representation if reset else self.representation_, "feature_names_in_")
         return with_names(rows, self.feature_names_in_) if has_names and hasattr(self, "feature_names_in_") else rows
