@@ -42,6 +42,7 @@ COMMANDS = {
     "explain": ("explain {model} {data} -o {out}/explanation.csv", ["explanation.csv"]),
     "report": ("report {model} {data} -o {out}/report.html", ["report.html"]),
     "evaluate": ("evaluate {model} {data}", []),
+    "demo": ("demo --output {out}/demo", ["demo"]),
 }
 # Estimators whose fits are interrupted in one process; small, as the time of a fit does not matter.
 FITS = {
