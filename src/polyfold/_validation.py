@@ -4,7 +4,7 @@ import functools
 import importlib
 import numbers
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import requires
 from types import ModuleType
 from typing import Concatenate, Literal, ParamSpec, TypeVar
@@ -285,3 +285,9 @@ def check_indices(numbers: np.ndarray, count: int, *, minimum: int = 0) -> None:
             f"numbers of rows or columns must be >= {minimum} and < {count}, got {numbers.min()} to {numbers.max()}; "
             "the model is damaged, or the rows have another number of columns than the training rows."
         )
+
+
+def shortened(names: Iterable[object]) -> str:
+    """Return the first names of a list."""
+    listed = list(map(str, names))
+    return ", ".join(listed[:12]) + (f", … ({len(listed)} in all)" if len(listed) > 12 else "") if listed else "none"

@@ -50,7 +50,7 @@ def test_repeated_names_of_columns_are_said(call, write):
 
 
 def test_columns_that_vary_only_after_the_rows_that_were_looked_at_are_kept(call, tmp_path, monkeypatch):
-    monkeypatch.setattr("polyfold.cli._tables.PLAN_ROWS", (10, 20))
+    monkeypatch.setattr("polyfold.tables._table_data.PLAN_ROWS", (10, 20))
     frame = pd.DataFrame(X, columns=["x", "y"]).assign(group=np.repeat([0, 1], 20), text=np.repeat(["a", "b"], 20))
     frame.assign(same=1).to_csv(tmp_path / "t.csv", index=False)
     kinds = {name: kind for name, (kind, _) in planned(call, "t.csv").items()}
@@ -61,7 +61,7 @@ def test_columns_that_vary_only_after_the_rows_that_were_looked_at_are_kept(call
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_columns_that_begin_with_many_empty_fields_are_kept(call, tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("polyfold.cli._tables.PLAN_ROWS", (10, 10))
+    monkeypatch.setattr("polyfold.tables._table_data.PLAN_ROWS", (10, 10))
     frame = pd.DataFrame(X, columns=["x", "y"])
     frame["late"], frame["word"], frame["never"] = [*[np.nan] * 25, *range(15)], [*[None] * 35, *"ababc"], np.nan
     frame.to_csv(tmp_path / "t.csv", index=False)

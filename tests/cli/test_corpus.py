@@ -241,7 +241,7 @@ def test_dates_are_read_with_the_format_of_the_model(call, refused):
     call("transform m.polyfold t.csv -o day.npy")
     write(table(d=cycle("2023-04-03", "2023-06-05")))
     refused("transform m.polyfold t.csv -o z.npy", "column 'd' must hold dates such as '01/01/2023', got '2023-04-03'")
-    from polyfold.cli._column_kinds import Plan
+    from polyfold.tables._column_kinds import Plan
 
     stored = call("info m.polyfold --json")["table"]
     assert json.loads(json.dumps(stored)) == stored

@@ -149,15 +149,11 @@ def suggestion(name: str, names: Sequence[str]) -> str:
     """Return the name that may have been meant, or all names."""
     from difflib import get_close_matches
 
+    from polyfold._validation import shortened  # imports scikit-learn, so only in case of an error
+
     lower = {known.lower(): known for known in names}
     close = get_close_matches(name.lower(), lower, n=1)
     return f"the nearest name is {lower[close[0]]!r}" if close else f"it has {shortened(names)}"
-
-
-def shortened(names: Any) -> str:
-    """Return the first names of a list."""
-    names = list(map(str, names))
-    return ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "") if names else "none"
 
 
 def _text(value: Any) -> str:

@@ -40,8 +40,8 @@ from polyfold.cli._outputs import (
     write_blocks,
     write_result,
 )
-from polyfold.cli._tables import TableData
 from polyfold.report import labels_of_levels, score_model
+from polyfold.tables import TableData
 
 # Levels with more clusters get no names.
 NAMED = 50

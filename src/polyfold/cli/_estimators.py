@@ -18,8 +18,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 import polyfold
-from polyfold.cli import shortened, suggestion
-from polyfold.cli._column_kinds import NUMBER, TEXT, USES, Plan
+from polyfold._validation import shortened
+from polyfold.cli import suggestion
 from polyfold.cli._inputs import (
     ArrayData,
     FileData,
@@ -30,8 +30,8 @@ from polyfold.cli._inputs import (
     parse_size,
     read_column,
 )
-from polyfold.cli._tables import TableData
 from polyfold.saving import describe
+from polyfold.tables import NUMBER, TEXT, USES, Plan, TableData
 
 # A module of every extra.
 EXTRAS = {

@@ -24,18 +24,6 @@ import polyfold
 from polyfold._linalg import are_unit_rows
 from polyfold._validation import import_extra
 from polyfold.cli import Terminal
-from polyfold.cli._column_kinds import (
-    CATEGORIES,
-    CODE,
-    DATE,
-    MAX_CATEGORIES,
-    MAX_WORDS,
-    NUMBER,
-    PARTS_OF_DATES,
-    TEXT_COMPONENTS,
-    USES,
-    Plan,
-)
 from polyfold.cli._estimators import FitOptions, NewCategories, make_estimator
 from polyfold.cli._inputs import (
     ArrayData,
@@ -48,8 +36,20 @@ from polyfold.cli._inputs import (
     open_features,
     target_for,
 )
-from polyfold.cli._tables import TableData
 from polyfold.sources import answering, as_source, budget
+from polyfold.tables import (
+    CATEGORIES,
+    CODE,
+    DATE,
+    MAX_CATEGORIES,
+    MAX_WORDS,
+    NUMBER,
+    PARTS_OF_DATES,
+    TEXT_COMPONENTS,
+    USES,
+    Plan,
+    TableData,
+)
 
 # Seconds in which a scheduler must answer and have a worker.
 PATIENCE = 10

@@ -14,9 +14,8 @@ from sklearn.base import is_classifier, is_regressor
 
 from polyfold._validation import import_extra
 from polyfold.cli import suggestion
-from polyfold.cli._readers import Csv, Parquet, parquet_files
-from polyfold.cli._tables import TableData
 from polyfold.sources import Source, as_source, stack_rows
+from polyfold.tables import Csv, Parquet, TableData, parquet_files
 
 SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
 IMAGES = (".png", ".jpg", ".jpeg")

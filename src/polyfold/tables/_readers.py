@@ -14,11 +14,11 @@ from typing import Any
 import pandas as pd
 
 from polyfold._validation import import_extra
-from polyfold.cli._column_kinds import (
+from polyfold.tables._column_kinds import (
     date_format,
     is_number,
 )
-from polyfold.cli._number_formats import PARTS, NumberFormat, NumberFormatFinder, find_number_formats
+from polyfold.tables._number_formats import PARTS, NumberFormat, NumberFormatFinder, find_number_formats
 
 SEPARATORS = ",;\t|"
 # Records that show the separator and whether there is a header, and rows read at a time to find out what columns hold.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from polyfold.cli._number_formats import NumberFormat
+from polyfold.tables._number_formats import NumberFormat
 
 MISSING = "(missing)"
 # Categories with a column of their own; the rest share one.

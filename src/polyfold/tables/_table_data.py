@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from polyfold.cli import shortened
-from polyfold.cli._column_kinds import CATEGORY, NUMBER, Column, Plan, make_plan
-from polyfold.cli._readers import Csv, Parquet
+from polyfold._validation import shortened
+from polyfold.tables._column_kinds import CATEGORY, NUMBER, Column, Plan, make_plan
+from polyfold.tables._readers import Csv, Parquet
 
 # Values by which the kinds of columns are found, and bounds of their rows.
 PLAN_CELLS, PLAN_ROWS = 2_000_000, (1_000, 50_000)
