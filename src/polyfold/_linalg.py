@@ -28,6 +28,16 @@ def row_blocks(n_rows: int, width: int, itemsize: int = 8) -> Iterator[slice]:
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
+def sample_rows(
+    n: int, most: int, rng: np.random.Generator | np.random.RandomState | np.random.SeedSequence
+) -> NDArray:
+    """Return the numbers of at most `most` of n rows, drawn without replacement, ascending."""
+    if n <= most:
+        return np.arange(n)
+    rng = np.random.default_rng(rng) if isinstance(rng, np.random.SeedSequence) else rng
+    return np.sort(rng.choice(n, most, replace=False))
+
+
 def as_dense(X: Matrix) -> NDArray:
     """Return `X` as an array, dense if it was sparse."""
     return X.toarray() if sp.issparse(X) else np.asarray(X)

@@ -29,6 +29,5 @@ from polyfold.bootstrap._sampling import is_auto as is_auto
 from polyfold.bootstrap._sampling import layer_sizes as layer_sizes
 from polyfold.bootstrap._sampling import level_of as level_of
 from polyfold.bootstrap._sampling import n_selected as n_selected
-from polyfold.bootstrap._sampling import sample_rows as sample_rows
 from polyfold.bootstrap._sampling import stream_seed as stream_seed
 from polyfold.bootstrap._shared_codes import nearest_by_codes as nearest_by_codes

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
-from polyfold._linalg import row_norms_safe, unit_rows
+from polyfold._linalg import row_norms_safe, sample_rows, unit_rows
 from polyfold._policy import CANDIDATE_DIRECTIONS
 from polyfold._threads import njit
 from polyfold._validation import check_indices
-from polyfold.bootstrap._sampling import ClusteringSpec, sample_rows, stream_seed
+from polyfold.bootstrap._sampling import ClusteringSpec, stream_seed
 
 # With at most this many features all of them enter the bound; with more, this many directions.
 FULL_WIDTH, DIRECTIONS = 64, 48

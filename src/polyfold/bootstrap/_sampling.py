@@ -80,13 +80,6 @@ def n_selected(fraction: float, total: int) -> int:
     return max(1, int(fraction * total + 1e-9))
 
 
-def sample_rows(n: int, most: int, seeds: np.random.SeedSequence) -> np.ndarray:
-    """Draw at most `most` of n rows, ascending."""
-    if n <= most:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(seeds).choice(n, most, replace=False))
-
-
 def decaying_sizes(first: int, decay: float, n_classes: int) -> list[int]:
     """Numbers of centres, layer by layer: floor of `decay` times the one before, never under 1.5 `n_classes`.
 

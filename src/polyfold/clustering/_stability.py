@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import mutual_info_score
 from sklearn.metrics.cluster import expected_mutual_information
 
+from polyfold._linalg import sample_rows
 from polyfold._policy import (
     CENTERS_PER_CLASS,
     CODE_FRACTION,
@@ -47,7 +48,6 @@ from polyfold.bootstrap import (
     fit_spectral_readout,
     layers_for,
     n_selected,
-    sample_rows,
 )
 from polyfold.clustering._tree import ClusterTree, fit_tree, n_leading
 

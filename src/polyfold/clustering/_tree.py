@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from polyfold._linalg import distinct_rows, row_blocks, unit_rows
+from polyfold._linalg import distinct_rows, row_blocks, sample_rows, unit_rows
 from polyfold._policy import COORDINATES_PER_CLUSTER, SMALL_CLUSTERS
 from polyfold._threads import njit
-from polyfold.bootstrap import sample_rows, stream_seed
+from polyfold.bootstrap import stream_seed
 
 # Rows on which small clusters are found, for each of them; the others join the nearest one.
 ROWS_PER_SMALL_CLUSTER = 40

@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from polyfold._linalg import sample_rows
 from polyfold._policy import CANDIDATES_PER_NEIGHBOR, EXACT_PAIRS
 from polyfold._validation import outside
 from polyfold.exceptions import GraphWarning
@@ -76,7 +77,7 @@ class Tunable(Protocol):
 
 def probe_rows(n: int) -> NDArray:
     """Draw the rows that are searched for, sorted."""
-    return np.sort(np.random.default_rng(0).choice(n, min(n, RECALL_ROWS), replace=False))
+    return sample_rows(n, RECALL_ROWS, np.random.default_rng(0))
 
 
 @dataclass(frozen=True)

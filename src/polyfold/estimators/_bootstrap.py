@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from polyfold._linalg import sample_rows
 from polyfold._policy import SEARCH_ROWS
 from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import n_threads, using_threads
@@ -37,7 +38,6 @@ from polyfold.bootstrap import (
     layers_for,
     make_first_layer,
     replicate_checkpoints,
-    sample_rows,
     stream_seed,
 )
 from polyfold.clustering import select_feature_fraction

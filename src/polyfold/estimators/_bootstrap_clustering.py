@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
+from polyfold._linalg import sample_rows
 from polyfold._policy import ROWS_PER_CLUSTER, SEARCH_ROWS
 from polyfold._progress import phase
 from polyfold.bootstrap import (
@@ -16,7 +17,6 @@ from polyfold.bootstrap import (
     check_layer,
     child_stream,
     fit_spectral_readout,
-    sample_rows,
     stream_seed,
 )
 from polyfold.clustering import (

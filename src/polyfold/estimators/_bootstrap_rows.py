@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from polyfold._linalg import sample_rows
 from polyfold._policy import TEXT_DENSITY
 from polyfold._validation import check_rows, draw_seed, outside, own_rows
-from polyfold.bootstrap import Encoder, child_stream, sample_rows, stored_seed
+from polyfold.bootstrap import Encoder, child_stream, stored_seed
 from polyfold.exceptions import ScaleWarning
 from polyfold.neighbors import sorted_lists, with_own_zeros
 from polyfold.sources import Source, as_source, check_stream, in_memory, is_stream, pick_rows, transform_rest, trusted

@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import _num_samples
 
-from polyfold._linalg import are_unit_rows, as_dense, n_distinct, unit_rows
+from polyfold._linalg import are_unit_rows, as_dense, n_distinct, sample_rows, unit_rows
 from polyfold._policy import N_NEIGHBORS, ROWS_PER_CLUSTER, SEARCH_ROWS, STABILITY_ROWS
 from polyfold._typing import RandomState
 from polyfold._validation import check_rows
-from polyfold.bootstrap import child_stream, sample_rows, stream_seed
+from polyfold.bootstrap import child_stream, stream_seed
 from polyfold.clustering import LabelledTree, fit_tree, n_coordinates
 from polyfold.estimators._bootstrap_clustering import NetworkRepresentation
 from polyfold.estimators._embedding import KernelEmbedding

@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from polyfold._linalg import as_dense
+from polyfold._linalg import as_dense, sample_rows
+from polyfold._policy import SEARCH_ROWS
 from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._regression import novelty
 from polyfold._threads import in_blocks, using_threads
@@ -29,7 +30,6 @@ from polyfold.nonredundant import (
     SequenceSettings,
     Step,
     extend,
-    sample_rows,
     select_on_sample,
     values_of,
     warn_if_saturated,
@@ -279,7 +279,8 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
         F = values_of(steps, operator)
         self.rotation_ = chosen.rotation(operator, F, rows)
         F = F @ self.rotation_
-        self.novelty_ = np.concatenate([novelty(F[sample_rows(len(F), seed)], seed), np.full(empty, np.nan)])
+        points = sample_rows(len(F), SEARCH_ROWS, np.random.RandomState(seed))
+        self.novelty_ = np.concatenate([novelty(F[points], seed), np.full(empty, np.nan)])
         self._scales = _natural_scales(operator, self.eigenvalues_[: len(steps)])
         Z = operator.on_rows(np.pad(F * self._scales, ((0, 0), (0, empty))))
         self.embedding_ = Z.astype(rows.dtype, copy=False)

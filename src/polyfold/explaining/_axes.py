@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from polyfold._linalg import sample_rows
 from polyfold._progress import track
 from polyfold._threads import threaded
 from polyfold.explaining._features import Features, stacked
@@ -130,8 +131,7 @@ def _leaders(features: Features, candidates: NDArray, D: int) -> NDArray:
 
 def _choice(features: Features, y: NDArray, first: NDArray, most: int, rng: np.random.RandomState) -> Choice:
     """Choose among the features `first`, ascending, on a sample of the rows."""
-    n = len(y)
-    rows = np.arange(n) if n <= JOINT_ROWS else np.sort(rng.choice(n, JOINT_ROWS, replace=False))
+    rows = sample_rows(len(y), JOINT_ROWS, rng)
     if most == 0 or np.ptp(y[rows]) == 0 or len(rows) < 10:
         return Choice([], [])
     D, K = features.numbers.shape[1], len(features.category_names)

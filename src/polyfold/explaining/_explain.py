@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from polyfold._linalg import sample_rows
 from polyfold._progress import phase, watched
 from polyfold._threads import using_threads
 from polyfold._typing import RandomState, Rows
@@ -108,7 +109,7 @@ def _sample(X: Any, max_rows: int, rng: np.random.RandomState) -> tuple[Any, NDA
     """Return at most `max_rows` rows in memory, their numbers, and the number of all rows."""
     source = as_source(X) if is_stream(X) and not isinstance(X, np.memmap) else None
     n = _num_samples(X) if source is None else source.n_rows
-    rows = np.arange(n) if n <= max_rows else np.sort(rng.choice(n, max_rows, replace=False))
+    rows = sample_rows(n, max_rows, rng)
     if source is not None:
         return source.named(pick_rows(source, rows)), rows, n
     return X if len(rows) == n else _safe_indexing(X, rows), rows, n

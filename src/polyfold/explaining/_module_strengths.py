@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from polyfold._linalg import eigh_descending, squared_distances
+from polyfold._linalg import eigh_descending, sample_rows, squared_distances
 from polyfold.explaining._features import Features, stacked
 from polyfold.explaining._strengths import centred
 
@@ -46,8 +46,7 @@ def separated_pairs(modules: NDArray, count: int, rng: np.random.RandomState) ->
 
     Distances are divided by their root mean square in each module. Pairs are sought among 300 rows at most.
     """
-    n = modules.shape[1]
-    rows = np.arange(n) if n <= ROWS else np.sort(rng.choice(n, ROWS, replace=False))
+    rows = sample_rows(modules.shape[1], ROWS, rng)
     first, second = np.triu_indices(len(rows), 1)
     distances = []
     for Z in modules:

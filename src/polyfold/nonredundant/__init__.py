@@ -12,7 +12,6 @@ from polyfold.nonredundant._sequence import extend as extend
 from polyfold.nonredundant._sequence import find_sequence as find_sequence
 from polyfold.nonredundant._sequence import follow_bandwidths as follow_bandwidths
 from polyfold.nonredundant._sequence import next_coordinate as next_coordinate
-from polyfold.nonredundant._sequence import sample_rows as sample_rows
 from polyfold.nonredundant._sequence import select_kernel as select_kernel
 from polyfold.nonredundant._sequence import values_of as values_of
 from polyfold.nonredundant._sequence import warn_if_saturated as warn_if_saturated

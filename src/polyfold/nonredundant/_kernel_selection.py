@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from polyfold._policy import BANDWIDTHS
+from polyfold._linalg import sample_rows
+from polyfold._policy import BANDWIDTHS, SEARCH_ROWS
 from polyfold._typing import Matrix
 from polyfold._validation import outside
 from polyfold.exceptions import UnsuitableKernelError
@@ -37,7 +38,6 @@ from polyfold.nonredundant._sequence import (
     criterion,
     find_sequence,
     follow_bandwidths,
-    sample_rows,
     select_kernel,
 )
 from polyfold.spectra import make_solver, spectrum_of
@@ -91,7 +91,7 @@ class KernelChoice:
 def select_on_sample(kernel: AnyKernel | None, rows: Matrix, settings: SequenceSettings) -> KernelChoice:
     """Select whatever is None, on a sample if there are many rows and they can be sampled."""
     is_given = kernel is not None and settings.n_components is not None and settings.bandwidth is not None
-    numbers = sample_rows(rows.shape[0], settings.seed)
+    numbers = sample_rows(rows.shape[0], SEARCH_ROWS, np.random.RandomState(settings.seed))
     if not is_given and len(numbers) < rows.shape[0] and (kernel is None or not has_fixed_rows(kernel)):
         rows = rows[numbers]
     return _compare_kernels(rows, settings) if kernel is None else _fit_kernel(kernel, rows, settings)

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyfold._linalg import sample_rows
 from polyfold._policy import CLEARLY_LOWER, SEARCH_ROWS, SIGNIFICANT
 from polyfold._progress import track
 from polyfold._regression import NeighborRegression
@@ -234,16 +235,11 @@ def follow_bandwidths(operator: Operator, solver: EigenSolver, alphas: Sequence[
 
 def criterion(operator: Operator, X: Matrix, seed: int, *, by_distances: bool = False) -> NeighborRegression:
     """Prepare u on at most `SEARCH_ROWS` of the distinct rows of `X`, which may hold distances of its rows."""
-    points = sample_rows(operator.n_samples, seed)
+    points = sample_rows(operator.n_samples, SEARCH_ROWS, np.random.RandomState(seed))
     rows = points if operator.row_points is None else np.unique(operator.row_points, return_index=True)[1][points]
     if by_distances:
         return NeighborRegression.of_distances(X[np.ix_(rows, rows)], points)
     return NeighborRegression.of(X[rows], points)
-
-
-def sample_rows(n: int, seed: int) -> NDArray:
-    """Return the numbers of at most `SEARCH_ROWS` of n rows, ascending."""
-    return np.arange(n) if n <= SEARCH_ROWS else np.sort(np.random.RandomState(seed).choice(n, SEARCH_ROWS, False))
 
 
 def _best_step(
