@@ -22,10 +22,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, lobpcg
 
-from polyfold._linalg import unit_rows
+from polyfold._linalg import eigh_descending, fix_signs, unit_rows
 from polyfold._threads import in_blocks, njit
 from polyfold.bootstrap._code_search import check_codes, shared_centers, two_bytes
 from polyfold.bootstrap._sampling import stream_seed
@@ -86,7 +85,7 @@ def fit_output(codes: np.ndarray, n_centers: int, n_components: int, *, seed: in
     count = int(usable.sum())
     components[:, :count] = scatter_[:, usable] / np.sqrt(values[usable])
     variance[:count] = values[usable] / n
-    components *= _signs(components) / np.sqrt(n_clusterings)
+    components = fix_signs(components) / np.sqrt(n_clusterings)
     sizes = scatter(codes, np.ones((n, 1)), n_centers)[:, 0]
     return Output(components, sizes @ components / n, variance, n_centers)
 
@@ -128,10 +127,9 @@ def fit_spectral_readout(
     roots = np.sqrt(multiply(np.ones((n, 1))))
     if n <= DENSE_ROWS:
         S = shared_centers(codes, codes) / len(codes)
-        values, vectors = largest_pairs(S / (roots * roots.T), n_components)
+        values, vectors = eigh_descending(S / (roots * roots.T), n_components)
     else:
         values, vectors = _leading(lambda Q: multiply(Q / roots) / roots, n, n_components, stream_seed(seeds))
-    values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
     values = np.clip(values, 0.0, 1.0)
     usable = values > n * np.finfo(np.float64).eps
     # Codes of a row times these give λ times the eigenvectors.
@@ -159,19 +157,13 @@ def scatter(codes: np.ndarray, points: np.ndarray, n_centers: int) -> np.ndarray
     return out
 
 
-def largest_pairs(A: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Largest eigenvalues, rising, and eigenvectors of a symmetric matrix; 2 to 3 times faster than all of them."""
-    n = len(A)
-    return scipy.linalg.eigh(A, subset_by_index=[max(0, n - count), n - 1], driver="evr")
-
-
 def _dense_left(codes: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
     """Leading eigenvectors (n, p) and eigenvalues of the centred matrix of shared centres."""
     K = shared_centers(codes, codes) / len(codes)
     K -= K.mean(axis=0)
     K -= K.mean(axis=1, keepdims=True)
-    values, vectors = largest_pairs(K, n_components)
-    return vectors[:, ::-1], np.maximum(values[::-1], 0.0)
+    values, vectors = eigh_descending(K, n_components)
+    return vectors, np.maximum(values, 0.0)
 
 
 def _randomized_left(codes: np.ndarray, n_centers: int, n_components: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -188,15 +180,14 @@ def _randomized_left(codes: np.ndarray, n_centers: int, n_components: int, seed:
 
     for _ in range(POWER_STEPS):
         Q = np.linalg.qr(multiply(Q))[0]
-    values, rotation = np.linalg.eigh(Q.T @ multiply(Q))
-    values, rotation = values[::-1][:n_components], rotation[:, ::-1][:, :n_components]
+    values, rotation = eigh_descending(Q.T @ multiply(Q), n_components)
     return Q @ rotation, np.maximum(values, 0.0)
 
 
 def _leading(
     multiply: Callable[[np.ndarray], np.ndarray], n: int, count: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Leading eigenvalues, rising, and eigenvectors of a symmetric operator whose largest eigenvalue is one.
+    """Leading eigenvalues, falling, and eigenvectors of a symmetric operator whose largest eigenvalue is one.
 
     A block method, because eigenvalues are equal if groups share nothing, and Lanczos would miss some of them.
     """
@@ -206,19 +197,13 @@ def _leading(
         # The best approximation is returned if the tolerance is not reached.
         warnings.simplefilter("ignore", UserWarning)
         values, vectors = lobpcg(operator, start, tol=TOLERANCE, maxiter=MAX_STEPS)
-    order = np.argsort(values)
+    order = np.argsort(values)[::-1][:count]
     return values[order], vectors[:, order]
 
 
 def _product(codes: np.ndarray, n_centers: int) -> Callable[[np.ndarray], np.ndarray]:
     """Return what multiplies (n, p) matrices by the similarity of (V, n) codes, which is not formed."""
     return lambda Q: gather(codes, scatter(codes, Q, n_centers), n_centers) / len(codes)
-
-
-def _signs(components: np.ndarray) -> np.ndarray:
-    largest = np.abs(components).argmax(axis=0)
-    signs = np.sign(components[largest, np.arange(components.shape[1])])
-    return np.where(signs == 0, 1.0, signs)
 
 
 @njit(nogil=True)
