@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from polyfold.modular import modular_gradient, solve_backfit, solve_stochastic
+from polyfold.modular._adam_sgd import LEARNING_RATES
 from polyfold.modular._frames import frame_may_exist, projection_frame
-from polyfold.modular._gradient import LEARNING_RATES
 from polyfold.modular._sweeps import random_factors
 
 D = 0.8 ** np.arange(8)

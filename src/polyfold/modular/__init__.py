@@ -1,13 +1,13 @@
 """Spectrum to modules: the modular problem, its closed form, the papers' algorithms and their baselines."""
 
+from polyfold.modular._adam_sgd import drop_probability as drop_probability
+from polyfold.modular._adam_sgd import modular_gradient as modular_gradient
+from polyfold.modular._adam_sgd import solve_adam as solve_adam
+from polyfold.modular._adam_sgd import solve_stochastic as solve_stochastic
 from polyfold.modular._backfit import solve_backfit as solve_backfit
 from polyfold.modular._closed import solve_closed as solve_closed
-from polyfold.modular._descent import descent_gradient as descent_gradient
-from polyfold.modular._descent import solve_gradient as solve_gradient
-from polyfold.modular._gradient import drop_probability as drop_probability
-from polyfold.modular._gradient import modular_gradient as modular_gradient
-from polyfold.modular._gradient import solve_adam as solve_adam
-from polyfold.modular._gradient import solve_stochastic as solve_stochastic
+from polyfold.modular._gradient import descent_gradient as descent_gradient
+from polyfold.modular._gradient import solve_gradient as solve_gradient
 from polyfold.modular._problem import Allocation as Allocation
 from polyfold.modular._problem import ModularFit as ModularFit
 from polyfold.modular._problem import ModularSolution as ModularSolution

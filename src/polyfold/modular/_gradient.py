@@ -1,172 +1,95 @@
-"""Gradient methods as alternatives to the closed form: Adam on the compressed problem, SGD and drop-module on the data.
+"""Batch gradient descent on the linear modular autoencoder, the baseline of Algorithm 1 in [Reeve2015]_.
 
-Maps are W_m of shape (H, k) on coordinates c(x), so that F_m = W_m diag(√d). For a batch of B points with
-second moments Σ = Σ_i c_i c_i' / B the loss of [Reeve2018, Prop. 2] over its pairs is, with E_m = W_m'W_m - I,
+With Σ = diag(d²)/N, C_m = A_m B_m and C̄ their mean,
 
-    (1-λ)/M Σ_m tr(E_m Σ E_m Σ) + λ tr(Ē Σ Ē Σ),    ∂/∂W_m = 4/M W_m Σ [(1-λ) E_m + λ Ē] Σ.
+    ∂E_λ/∂C_m = 2/M [(1 - λ) C_m + λ C̄ - I] Σ,   ∂E_λ/∂A_m = ∂E_λ/∂C_m B_m',   ∂E_λ/∂B_m = A_m' ∂E_λ/∂C_m.
 
-The whole data set has Σ = diag(d)/N. Drop-module draws η_m ~ Bernoulli(p) and uses Ē = Σ_m η_m W_m'W_m / M - I
-alone [Reeve2018, Sec. 5]; its minima are those of the modular loss times √(λ/p), with λ = Mp/(1 + p(M-1)).
+Gradient descent does not depend on the basis, so all of it happens in that of the principal directions, where
+an epoch over the data costs no more than these products.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyfold._progress import track
-from polyfold.modular._problem import ModularSolution, spectral_loss
-from polyfold.modular._sweeps import random_factors
+from polyfold.modular._backfit import full_width, random_modules
+from polyfold.modular._problem import ModularSolution, autoencoder_terms
 
-LEARNING_RATES = tuple(10.0**e for e in range(-6, 3))  # the range searched in [Reeve2018, Sec. 6.1]
-PILOT = 10  # epochs given to every learning rate before the best one continues
-
-
-def drop_probability(diversity: float, n_modules: int) -> float:
-    """Probability of keeping a module for which drop-module has the minima of the modular loss at λ."""
-    return diversity / (n_modules - diversity * (n_modules - 1))
+RELATIVE_RATES = tuple(2.0**e for e in range(-5, 6))  # in units of M over the largest variance
+Modules = tuple[NDArray, NDArray]  # decoders (M, k, H) and encoders (M, H, k)
+PILOT_EPOCHS = 50  # epochs given to every learning rate before the best one continues
+RISE = -1e-9  # as a tolerance: a pilot ends if its loss rises by this fraction
 
 
-def modular_gradient(W: NDArray, sigma: NDArray, lam: float) -> NDArray:
-    """Gradient of the loss of a batch with second moments `sigma` with respect to W, shape (M, H, k)."""
-    M, _, k = W.shape
-    rows = W.reshape(-1, k)
-    mean = rows.T @ rows / M - np.eye(k)
-    Ws = W @ sigma
-    # W Σ E_m Σ = (W Σ W') W Σ - W Σ Σ: no k × k matrix per module is formed.
-    single = (Ws @ W.transpose(0, 2, 1)) @ Ws - Ws @ sigma
-    return (4 / M) * ((1 - lam) * single + lam * (Ws @ mean) @ sigma)
+def descent_gradient(A: NDArray, B: NDArray, variances: NDArray, lam: float) -> Modules:
+    """Gradient of E_λ with respect to decoders (M, k, H) and encoders (M, H, k)."""
+    M, k, H = A.shape
+    stacked_A = A.transpose(1, 0, 2).reshape(k, M * H)
+    mean = stacked_A @ B.reshape(M * H, k) / M
+    BS = B * variances
+    SBt = BS.transpose(0, 2, 1)
+    # (1-λ) C Σ B' = (1-λ) A (B Σ B'): no k × k matrix per module is formed.
+    to_A = (1 - lam) * A @ (BS @ B.transpose(0, 2, 1)) + lam * mean @ SBt - SBt
+    At = A.transpose(0, 2, 1)
+    to_B = (1 - lam) * (At @ A) @ BS + (lam * At @ mean - At) * variances
+    return (2 / M) * to_A, (2 / M) * to_B
 
 
-def adam_steps(
-    gradient: Callable[[NDArray], NDArray], W: NDArray, rate: float, beta1: float = 0.9, beta2: float = 0.999
-) -> Iterator[NDArray]:
-    """Yield W after every step of Adam [Kingma2015]_."""
-    first, second, step = np.zeros_like(W), np.zeros_like(W), 0
-    while True:
-        step += 1
-        g = gradient(W)
-        first = beta1 * first + (1 - beta1) * g
-        second = beta2 * second + (1 - beta2) * g**2
-        W = W - rate * (first / (1 - beta1**step)) / (np.sqrt(second / (1 - beta2**step)) + 1e-8)
-        yield W
-
-
-def sgd_steps(
-    gradient: Callable[[NDArray, NDArray], NDArray], W: NDArray, rate: float, batches: Iterator[list[NDArray]]
-) -> Iterator[NDArray]:
-    """Yield W after every epoch of plain stochastic gradient descent."""
-    for epoch in batches:
-        for batch in epoch:
-            W = W - rate * gradient(W, batch.T @ batch / batch.shape[0])
-        yield W
-
-
-def solve_adam(
-    eigenvalues: NDArray,
+def solve_gradient(
+    values: NDArray,
     n_modules: int,
     n_components: int,
     diversity: float,
     rng: np.random.RandomState,
     *,
-    max_iter: int = 2000,
+    max_iter: int = 500,
     tol: float = 1e-7,
-    learning_rates: tuple[float, ...] = LEARNING_RATES,
-    reduce: bool = True,
+    learning_rates: tuple[float, ...] = RELATIVE_RATES,
 ) -> ModularSolution:
-    """Adam in batch mode on the compressed problem, with the best of the learning rates."""
-    M, H = n_modules, n_components
-    d = eigenvalues[: min(eigenvalues.size, M * H)] if reduce else eigenvalues
-    scale = d[0]  # the rates then mean the same whatever the units of the kernel
-    sigma = np.diag(d / scale)
-    start = random_factors(d, M, H, rng) / np.sqrt(d)
-
-    def run(rate: float) -> Iterator[NDArray]:
-        return adam_steps(lambda W: modular_gradient(W, sigma, diversity), start, rate)
-
-    return _best_run(run, d, eigenvalues, diversity, learning_rates, max_iter, tol)
-
-
-def solve_stochastic(
-    eigenvalues: NDArray,
-    n_modules: int,
-    n_components: int,
-    diversity: float,
-    rng: np.random.RandomState,
-    coordinates: NDArray,
-    *,
-    drop: bool = False,
-    max_iter: int = 200,
-    tol: float = 1e-7,
-    learning_rates: tuple[float, ...] = LEARNING_RATES,
-    batch_size: int = 64,
-) -> ModularSolution:
-    """Stochastic gradient descent over pairs of points, on the modular loss or with dropped modules."""
-    M, H = n_modules, n_components
-    k = min(eigenvalues.size, M * H)
-    d, C = eigenvalues[:k], coordinates[:, :k]
-    C = C / np.sqrt(d[0] / C.shape[0])
-    keep = drop_probability(diversity, M) if drop else 1.0
-    grow = np.sqrt(diversity / keep) if drop else 1.0
-    start = random_factors(d, M, H, rng) / np.sqrt(d)
-    seed = rng.randint(np.iinfo(np.int32).max)
-
-    def run(rate: float) -> Iterator[NDArray]:
-        own = np.random.RandomState(seed)  # every learning rate sees the same batches
-
-        def gradient(W: NDArray, sigma: NDArray) -> NDArray:
-            if not drop:
-                return modular_gradient(W, sigma, diversity)
-            kept = (own.uniform(size=M) < keep)[:, None, None]
-            return kept * modular_gradient(kept * W, sigma, 1.0)
-
-        batches = ([C[rows] for rows in _shuffled(own, len(C), batch_size)] for _ in iter(int, 1))
-        return (W / grow for W in sgd_steps(gradient, start * grow, rate, batches))
-
-    return _best_run(run, d, eigenvalues, diversity, learning_rates, max_iter, tol)
+    """Descend with the best of the learning rates until an epoch gains less than `tol` of the loss."""
+    d = values
+    start = random_modules(d.size, n_modules, n_components, rng)
+    rate = learning_rates[0]
+    if len(learning_rates) > 1:
+        pilots = {r: _losses(start, d, diversity, r, PILOT_EPOCHS, tol=RISE)[1][-1] for r in learning_rates}
+        rate = min(pilots, key=lambda r: pilots[r])
+    (A, B), curve, converged = _losses(start, d, diversity, rate, max_iter, tol=tol)
+    A, B = _orthonormal_decoders(A, B, n_components)
+    return ModularSolution(B, curve, converged, decoders=A)
 
 
-def _shuffled(rng: np.random.RandomState, n: int, batch_size: int) -> list[NDArray]:
-    order = rng.permutation(n)
-    return [order[i : i + batch_size] for i in range(0, n, batch_size)]
-
-
-def _best_run(
-    run: Callable[[float], Iterator[NDArray]],
-    d: NDArray,
-    eigenvalues: NDArray,
-    lam: float,
-    rates: tuple[float, ...],
-    max_iter: int,
-    tol: float,
-) -> ModularSolution:
-    """Try every rate for a few epochs, then follow the best one and keep its lowest point."""
-    energy = float(np.sum(eigenvalues**2))
-
-    def loss(W: NDArray) -> float:
-        with np.errstate(over="ignore", invalid="ignore"):
-            value = spectral_loss(W * np.sqrt(d), d, lam, energy)
-        return value if np.isfinite(value) else np.inf
-
-    rate = rates[0] if len(rates) == 1 else min(rates, key=lambda r: loss(_advance(run(r), PILOT)))
+def _losses(
+    start: Modules, d: NDArray, lam: float, rate: float, epochs: int, *, tol: float
+) -> tuple[Modules, list[float], bool]:
+    """Run up to `epochs`; stop when one gains too little or the loss leaves the finite numbers."""
+    energy = float(np.sum(d**2))
     curve: list[float] = []
-    best, lowest, converged, gained = np.empty(0), np.inf, False, 0
-    for epoch, W in zip(track(range(max_iter), "epochs"), run(rate), strict=False):
-        curve.append(loss(W))
-        if curve[-1] < lowest * (1 - tol):
-            gained = epoch
-        if curve[-1] < lowest:
-            lowest, best = curve[-1], W
-        converged = epoch - gained >= 20
-        if converged or not np.isfinite(curve[-1]):
+    modules = start
+    for modules in track(_steps(*start, d, lam, rate, epochs), "epochs", total=epochs):
+        single, composite = autoencoder_terms(*modules, d, energy)
+        loss = (1 - lam) * single + lam * composite
+        curve.append(loss if np.isfinite(loss) else np.inf)
+        if not np.isfinite(loss):
             break
-    return ModularSolution(best * np.sqrt(d), curve, converged)
+        if len(curve) > 1 and curve[-2] - curve[-1] <= tol * curve[-1]:
+            return modules, curve, True
+    return modules, curve, False
 
 
-def _advance(steps: Iterator[NDArray], n: int) -> NDArray:
-    W = np.empty(0)
+def _steps(A: NDArray, B: NDArray, d: NDArray, lam: float, rate: float, epochs: int) -> Iterator[Modules]:
+    """Yield the modules after every step; variances are scaled so that rates do not depend on the units."""
+    variances = (d / d[0]) ** 2
+    step = rate * A.shape[0] / 4
     with np.errstate(over="ignore", invalid="ignore"):
-        for _, W in zip(range(n), steps, strict=False):
-            if not np.isfinite(W).all():
-                break
-    return W
+        for _ in range(epochs):
+            to_A, to_B = descent_gradient(A, B, variances, lam)
+            A, B = A - step * to_A, B - step * to_B
+            yield A, B
+
+
+def _orthonormal_decoders(A: NDArray, B: NDArray, H: int) -> Modules:
+    """Rewrite A_m B_m with orthonormal decoders, and add empty dimensions up to H."""
+    Q, R = np.linalg.qr(A)
+    return full_width(Q, R @ B, H)

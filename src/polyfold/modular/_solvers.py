@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from polyfold._linalg import eigh_descending
 from polyfold._progress import track
 from polyfold._typing import Matrix
+from polyfold.modular._adam_sgd import solve_adam, solve_stochastic
 from polyfold.modular._backfit import solve_backfit
 from polyfold.modular._closed import solve_closed
-from polyfold.modular._descent import solve_gradient
-from polyfold.modular._gradient import solve_adam, solve_stochastic
+from polyfold.modular._gradient import solve_gradient
 from polyfold.modular._problem import ModularSolution
 from polyfold.modular._sweeps import solve_sweeps
 from polyfold.spectra import linear_spectrum
