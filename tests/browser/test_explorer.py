@@ -325,3 +325,26 @@ def test_without_webgl_the_views_are_still_pictures(browser_without_gl, page, di
     assert canvases(browser) != drawn
     browser.find("#slider").send_keys(Keys.ARROW_RIGHT)
     assert browser.find("#lambda").text == "λ = 0.99"
+
+
+def test_every_offered_column_can_colour_the_points(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    Z, days = rng.standard_normal((90, 2)), np.datetime64("2024-01-01") + np.arange(90)
+    columns = {
+        "id": [f"C{i}" for i in range(90)],
+        "price": [f"${i}.50" for i in range(90)],
+        "day": days.astype(str),
+        "city": rng.choice(["Berlin", "Hamburg"], 90),
+        "age": rng.normal(40, 9, 90),
+    }
+    names = np.array([f"name {i}" for i in range(90)])
+    browser.open(explore(Z, Z, y=names, columns=columns, path=tmp_path / "p.html"))
+    assert browser.errors() == []
+    assert [option.text for option in browser.all("#color option")] == ["one colour", "city", "age"]
+    assert browser.js("document.getElementById('color').selectedOptions[0].textContent") == "one colour"
+    titles = []
+    for option in browser.all("#color option"):
+        option.click()
+        settled(browser)
+        titles.append(browser.js("document.getElementById('groups').hidden || get('groups-title').textContent"))
+    assert titles == [True, "city: 2 classes", "age"]

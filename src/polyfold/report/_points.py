@@ -57,7 +57,7 @@ class Points:
         return {
             "n": len(self.rows),
             "columns": [column | {"name": name} for column, name in zip(coded, names, strict=True)],
-            "color": 0 if self.front else -1,
+            "color": next((i for i, column in enumerate(self.front) if column["kind"] != "text"), -1),
             "levels": self.levels,
             "texts": self.texts,
             "stop": None if self.texts is None else sorted(ENGLISH_STOP_WORDS),

@@ -96,7 +96,8 @@ class Explorer {
     const offered = [[-1, "one colour"], ...columns.map((column, i) => [i, column.name])];
     const options = offered
       .filter(([i]) => i < 0 || !(columns[i].role === "cluster" && levels.some(({ chosen }) => chosen)))
-      .map(([i, name]) => element("option", { textContent: name, value: i, disabled: columns[i]?.kind === "text" }));
+      .filter(([i]) => columns[i]?.kind !== "text") // nearly every row would have a colour of its own
+      .map(([i, name]) => element("option", { textContent: name, value: i }));
     if (levels.length) options.splice(1, 0, element("option", { textContent: "clusters of the level", value: "level" }));
     get("color").replaceChildren(...options);
     get("color").value = this.level === null ? this.color : "level";
