@@ -205,8 +205,7 @@ def test_students_of_torch(digits):
         pf.NonRedundantEmbedding(2, kernel="rbf"),
         pf.MultilayerBootstrapNetwork(2, n_classes=3, n_clusterings=10),
         pf.Compressed(pf.KernelEmbedding(2), KNeighborsRegressor()),
-        pf.ModularClassifier(pf.ModularKernelPCA(2, 2), KNeighborsClassifier()),
-        pf.ModularClassifier(pf.ModularKernelPCA(2, 2), SGDClassifier(loss="log_loss")),
+        pf.KernelClustering(3),
         make_pipeline(MinMaxScaler(), pf.ModularKernelPCA(2, 2)),
         StandardScaler(),
     ],
@@ -215,6 +214,21 @@ def test_what_has_no_formula_is_refused_with_what_has(blobs, model):
     model.fit(blobs, np.arange(90) % 3)
     with pytest.raises(TypeError, match=r"must be one of ModularKernelPCA.*Compressed\(model\)"):
         pf.to_onnx(model)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        pf.ModularClassifier(pf.ModularKernelPCA(2, 2), KNeighborsClassifier()),
+        pf.ModularClassifier(pf.ModularKernelPCA(2, 2), SGDClassifier(loss="log_loss")),
+        pf.ModularNeighbors(pf.ModularKernelPCA(2, 2)),
+    ],
+)
+def test_compressing_is_advised_only_where_it_works(blobs, model):
+    model.fit(blobs, np.arange(90) % 3)
+    with pytest.raises(TypeError, match=r"must be one of ModularKernelPCA") as raised:
+        pf.to_onnx(model)
+    assert "polyfold.Compressed(model)" not in str(raised.value)
 
 
 def test_the_model_says_where_it_comes_from(blobs):

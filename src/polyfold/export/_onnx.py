@@ -4,7 +4,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_clusterer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -75,10 +75,9 @@ def to_onnx(model: BaseEstimator) -> "onnx.ModelProto":
     for scaler in (known := [step for step in scalers if isinstance(step, StandardScaler)]):
         graph.scale_input(scaler.mean_ if scaler.with_mean else None, scaler.scale_)
     if len(known) < len(scalers) or not _add(graph, last):
-        raise TypeError(
-            f"model must be one of {SUPPORTED}; got {_in_a_line(model)}: compress it first by "
-            "polyfold.Compressed(model).fit(X)."
-        )
+        has_student = hasattr(model, "predict" if is_clusterer(model) else "transform")
+        advice = ": compress it first by polyfold.Compressed(model).fit(X)" if has_student else ""
+        raise TypeError(f"model must be one of {SUPPORTED}; got {_in_a_line(model)}{advice}.")
     return graph.model({"polyfold": version("polyfold"), "class": type(last).__name__})
 
 
