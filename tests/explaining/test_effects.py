@@ -33,6 +33,15 @@ def test_effects_are_standardised_mean_differences_with_the_auc(rng):
     assert (found.effect <= found.high).all()
 
 
+@pytest.mark.parametrize("n", [10, 90, 1000])
+def test_the_auc_of_perfect_separation_is_exactly_one(n):
+    ranks = relative_ranks(np.arange(n, dtype=float)[:, None])
+    for m in range(1, n, 7):
+        inside = np.arange(n) >= n - m
+        assert auc_of(ranks, inside) == 1
+        assert auc_of(ranks, ~inside) == 0
+
+
 def test_intervals_cover_the_true_effect(rng):
     covered = []
     for _ in range(60):

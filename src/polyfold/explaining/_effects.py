@@ -67,7 +67,8 @@ def group_effects(X: NDArray, member: NDArray, weights: NDArray) -> Effects:
 def auc_of(ranks: NDArray, mask: NDArray) -> NDArray:
     """Return the probability that a row inside has a larger value than a row outside, from relative ranks (n, D)."""
     n, m = len(mask), int(mask.sum())
-    return (ranks[mask].sum(axis=0) * n - m**2 / 2) / max(m * (n - m), 1)
+    odd = np.rint(2 * n * ranks[mask])  # whole numbers, whose sums are exact
+    return (odd.sum(axis=0) - m**2) / max(2 * m * (n - m), 1)
 
 
 def _standardised(inner: tuple, outer: tuple) -> NDArray:
