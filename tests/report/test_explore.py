@@ -346,6 +346,10 @@ def test_the_levels_of_a_clusterer_are_in_the_page(tmp_path):
     assert [number for number, level in zip(numbers, content["levels"], strict=True) if level["chosen"]] == [
         model.n_clusters_
     ]
+    clusters = (
+        f"into {model.n_clusters_} clusters; the slider shows {numbers[0]} to {numbers[-1]} (BootstrapClustering)."
+    )
+    assert content["note"].endswith(clusters)
     for number, level in zip(numbers, content["levels"], strict=True):
         assert level["kind"] == "class"
         shown = [int(level["classes"][code]) for code in level["values"]]

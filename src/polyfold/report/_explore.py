@@ -324,7 +324,9 @@ def _sentence(model: Model, X: Table, points: Points, views: Views) -> str:
     )
     if hasattr(model, "labels_"):
         count = len(set(np.unique(model.labels_).tolist()) - {-1})
-        return f"{rows}, grouped by similarity into {count} clusters ({name})."
+        levels = list(model.level_scores_) if points.levels else []
+        slider = f"; the slider shows {levels[0]} to {levels[-1]}" if len(levels) > 1 else ""
+        return f"{rows}, grouped by similarity into {count} clusters{slider} ({name})."
     parts = {"modules": "modules, each a different view of the rows", "layers": "layers"}.get(views.kind, "coordinates")
     return f"{rows}, described by {views.count} {parts} ({name})."
 
