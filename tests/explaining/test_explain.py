@@ -96,6 +96,17 @@ class Hierarchy(BaseEstimator):
         return (X[:, 4] + (0 if n_clusters == 2 else 2 * X[:, 5])).astype(int)
 
 
+def test_a_cluster_of_one_row_and_names_left_out_are_written_as_such(rng, tmp_path):
+    X = rng.randn(60, 3)
+    few, many = pf.explain(np.arange(60) == 0, X), pf.explain(np.arange(60) % 12, X)
+    few.to_html(tmp_path / "e.html")
+    page = (tmp_path / "e.html").read_text(encoding="utf-8")
+    assert ", 1 row<" in page
+    assert ", 59 rows<" in page
+    assert "…" not in repr(few)
+    assert repr(many).endswith("… (12 in all))")
+
+
 def test_every_level_of_clusters_is_explained_and_equal_clusters_share_a_name(rng):
     X, labels = blobs(rng)
     X = np.column_stack([X, labels == 0, labels == 1])

@@ -71,7 +71,8 @@ class Explanation:
     model: Any = None
 
     def __repr__(self) -> str:
-        return f"Explanation({', '.join(f'{part}={name!r}' for part, name in list(self.names.items())[:6])})"
+        named = [f"{part}={name!r}" for part, name in self.names.items()]
+        return f"Explanation({', '.join(named[:6] + ([f'… ({len(named)} in all)'] if len(named) > 6 else []))})"
 
     @property
     def axes(self) -> "pd.DataFrame":

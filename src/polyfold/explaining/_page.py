@@ -67,7 +67,8 @@ def _clusters(explanation: "Explanation") -> str:
         words = entries[table["kind"][entries] == "word"]
         entries = words if len(words) else entries[_is_certain(table)[entries]]
         entries = entries[np.argsort(table["rank"][entries], kind="stable")][:SHOWN]
-        heading = f"<h3>{html.escape(explanation.names[key])} <small>{html.escape(key)}, {size:,} rows</small></h3>"
+        about = f"{key}, {size:,} {'row' if size == 1 else 'rows'}"
+        heading = f"<h3>{html.escape(explanation.names[key])} <small>{html.escape(about)}</small></h3>"
         parts += [heading, _effects(table, entries), _examples(explanation, key)]
     return "\n".join(parts)
 
