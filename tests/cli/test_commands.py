@@ -154,6 +154,17 @@ def test_clusters_are_found_and_kept(call, refused):
     refused("cluster :iris.csv --with :iris.polyfold -o x.csv", "must be a clusterer")
 
 
+def test_a_cluster_of_one_row_is_named_as_such(call):
+    frame = pd.DataFrame(np.random.RandomState(0).randn(40, 2), columns=["a", "b"])
+    frame.to_csv("all.csv", index=False)
+    call("cluster all.csv -n 2 --save c.polyfold -o g.csv")
+    labels = pd.read_csv("g.csv")["cluster"]
+    frame[(labels == 0) | (labels[labels == 1].index[0] == frame.index)].to_csv("some.csv", index=False)
+    figures = call("cluster some.csv --with c.polyfold --names -o g.csv --json")
+    assert "cluster 1 (1 row)" in figures
+    assert f"cluster 0 ({(labels == 0).sum()} rows)" in figures
+
+
 QUICK = "--set network__n_clusterings=20 --levels"
 
 

@@ -156,6 +156,11 @@ def suggestion(name: str, names: Sequence[str]) -> str:
     return f"the nearest name is {lower[close[0]]!r}" if close else f"it has {shortened(names)}"
 
 
+def rows_text(count: int) -> str:
+    """Return a number of rows in words."""
+    return f"{count} row{'' if count == 1 else 's'}"
+
+
 def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"

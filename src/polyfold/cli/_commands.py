@@ -15,7 +15,7 @@ from sklearn.neighbors import NearestNeighbors
 
 import polyfold
 from polyfold._progress import track
-from polyfold.cli import Terminal
+from polyfold.cli import Terminal, rows_text
 from polyfold.cli._estimators import FitOptions, ModelRows, last_step, n_modules, summary
 from polyfold.cli._fitting import fit_model, plan_columns, plan_lines
 from polyfold.cli._inputs import (
@@ -275,7 +275,7 @@ def _add_names(columns: dict[str, np.ndarray], rows: ModelRows, seed: int | None
 def _sizes_and_names(columns: dict[str, np.ndarray]) -> dict[str, Any]:
     numbers, first, sizes = np.unique(columns["cluster"], return_index=True, return_counts=True)
     return {
-        f"cluster {number} ({size} rows)": columns["cluster_name"][row]
+        f"cluster {number} ({rows_text(size)})": columns["cluster_name"][row]
         for number, row, size in zip(numbers, first, sizes, strict=True)
     }
 

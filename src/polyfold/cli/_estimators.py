@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 
 import polyfold
 from polyfold._validation import shortened
-from polyfold.cli import suggestion
+from polyfold.cli import rows_text, suggestion
 from polyfold.cli._inputs import (
     ArrayData,
     FileData,
@@ -288,7 +288,9 @@ class NewCategories:
     def warn(self) -> None:
         """Warn once, with the count and an example of every column."""
         if self._found:
-            counts = "; ".join(f"{name}: {count} rows, such as {new!r}" for name, (count, new) in self._found.items())
+            counts = "; ".join(
+                f"{name}: {rows_text(count)}, such as {new!r}" for name, (count, new) in self._found.items()
+            )
             warnings.warn(
                 f"{self._path} has categories that the model has not seen ({counts}); they are encoded as rare "
                 "categories, or as none if there are no rare ones.",

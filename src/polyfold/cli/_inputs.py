@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier, is_regressor
 
 from polyfold._validation import import_extra
-from polyfold.cli import suggestion
+from polyfold.cli import rows_text, suggestion
 from polyfold.sources import Source, as_source, stack_rows
 from polyfold.tables import Csv, Parquet, TableData, parquet_files
 
@@ -246,8 +246,8 @@ def target_for(data: FileData, selection: Selection, estimator: Any) -> np.ndarr
     new = pd.Series(y)[~pd.Series(y).isin(list(classes))]
     if new.size:
         warnings.warn(
-            f"--target has classes that the model has not seen: {new.size} rows, such as {new.iloc[0]!r}; they count "
-            "as errors.",
+            f"--target has classes that the model has not seen: {rows_text(new.size)}, such as {new.iloc[0]!r}; they "
+            "count as errors.",
             stacklevel=2,
         )
     return y
