@@ -154,6 +154,22 @@ def test_clusters_are_found_and_kept(call, refused):
     refused("cluster :iris.csv --with :iris.polyfold -o x.csv", "must be a clusterer")
 
 
+def test_the_number_of_clusters_and_the_stability_of_levels_are_printed(call):
+    np.save("two.npy", np.concatenate([np.random.RandomState(0).randn(30, 2), [[99, 99]]]))
+    quick = "--set network__n_clusterings=20"
+    text = call(f"cluster two.npy {quick} --save c.polyfold -o g.npy")
+    model = pf.load("c.polyfold")
+    stability = {str(number): round(score, 3) for number, score in model.level_scores_.items() if np.isfinite(score)}
+    lines = dict(line.split(maxsplit=1) for line in text.splitlines())
+    assert lines["clusters"].strip() == str(model.n_clusters_)
+    assert all(f"{number}={score:.4g}" in lines["stability"] for number, score in stability.items())
+    assert call(f"cluster two.npy {quick} -o g.npy --json")["stability of levels"] == stability
+    for given in ("-n 2", "--with c.polyfold"):
+        text = call(f"cluster two.npy {given} -o g.npy")
+        assert "clusters" in text
+        assert "stability" not in text
+
+
 def test_a_cluster_of_one_row_is_named_as_such(call):
     frame = pd.DataFrame(np.random.RandomState(0).randn(40, 2), columns=["a", "b"])
     frame.to_csv("all.csv", index=False)

@@ -180,8 +180,9 @@ def cluster_file(
         fitted, labels = _fit_clusters(data, options, levels, terminal)
     else:
         fitted, labels = _predict_clusters(data, options.selection, saved, levels, terminal)
-    scores = last_step(fitted).level_scores_ if levels else {}
-    columns = dict(zip(["cluster", *(f"clusters_{number}" for number in scores)], labels.T, strict=True))
+    scores = getattr(last_step(fitted), "level_scores_", {})
+    level_names = [f"clusters_{number}" for number in scores] if levels else []
+    columns = dict(zip(["cluster", *level_names], labels.T, strict=True))
     if names:
         with terminal.working("names of clusters"):
             columns = _add_names(columns, ModelRows(fitted, data, options.selection), options.seed)
@@ -189,7 +190,7 @@ def cluster_file(
     if model_path:
         polyfold.save(fitted, model_path)
     figures = {"output": output, "rows": len(labels), "clusters": len(np.unique(labels[:, 0]))}
-    if levels:
+    if levels or not (saved or isinstance(n_clusters, int)):
         stability = {str(number): round(score, 3) for number, score in scores.items() if np.isfinite(score)}
         figures["stability of levels"] = stability
     return figures | (_sizes_and_names(columns) if names else {})

@@ -273,7 +273,8 @@ def search(**options: Any) -> None:
 def cluster(**options: Any) -> None:
     """Cluster the rows of DATA.
 
-    Writes the cluster of every row; .csv and .parquet files begin with --id, the index of the table, or row numbers.
+    Prints the number of clusters and, unless -n is given, the stability of every level. Writes the cluster of every
+    row; .csv and .parquet files begin with --id, the index of the table, or row numbers.
     With --levels, a column such as clusters_4 holds the clusters of the level with four of them. With --names, a
     column of names follows each of these.
 
@@ -286,7 +287,7 @@ def cluster(**options: Any) -> None:
     """
     from polyfold.cli._commands import cluster_file
 
-    _run_fit(cluster_file, is_result=options["names"], **options)
+    _run_fit(cluster_file, is_result=True, **options)
 
 
 @commands.command(name="map")
