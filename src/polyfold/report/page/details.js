@@ -10,7 +10,7 @@ const LONGEST = 3; // standard deviations of the longest bar
 // What the figures measure. They are computed from at most 1,000 of the points shown.
 const FIGURES = {
   "precision at 10": "neighbours kept: fraction of the 10 nearest rows in the data that are among the 10 nearest in the representation",
-  "vote accuracy": "accuracy of a vote of the 5 nearest other rows shown (leave-one-out; not the test accuracy of “polyfold evaluate”)",
+  "vote accuracy": "accuracy of a vote of the 5 nearest other rows shown (leave-one-out; not the test accuracy of a classifier)",
   "single modules": "the same vote in one module alone, mean of the modules",
   "module correlation": "mean distance correlation between the modules",
 };
