@@ -14,7 +14,7 @@ MARK = "<!-- Written by `python -m benchmarks.pages.peers` from benchmarks/resul
 
 HEAD = """# How polyfold compares
 
-Read this page to decide whether polyfold suits your task. It summarises measurements of polyfold and other methods. The
+Read this page to decide whether polyfold suits your task. It compares polyfold with other methods. The
 [appendix](peers-numbers.md) has the numbers of every data set.
 
 All numbers come from `benchmarks/studies`. Each method has one setting for all data sets. Run times were measured on
@@ -22,7 +22,7 @@ two shared cores, so compare them only within one table.
 
 ## Which data were used for choices
 
-Some defaults of polyfold were chosen on data sets of this page. Numbers on these sets are optimistic.
+Some defaults were chosen on data sets of this page. Numbers on these sets are optimistic.
 
 | section | used for choices | held out |
 | --- | --- | --- |
@@ -51,13 +51,13 @@ CLUSTERS = """## Clusters
 Labelled sets have at most 5,000 rows. UMAP has 5 components. Leiden runs on UMAP's neighbour graph at resolution 1.
 HDBSCAN has clusters of at least 10 rows. NMI (normalised mutual information) compares clusters with the known classes.
 Brackets show the number of sets if one is missing. A dash means that several are. Each method ran once. The last column
-is the median CPU time of a fit. {faster}{older}
+is the median CPU time; README shows the median of the ratios on single sets. {faster}{older}
 
 {summary}
 
 ![NMI of clusterings on every set, with the number of clusters given](images/peers-clusters.png)
 
-Our default labels are one of several levels. Another level can fit the known classes better."""
+Our default labels are one of several levels. Another can fit the classes better."""
 
 OLDER = """
 
