@@ -19,7 +19,7 @@ SECTIONS = {
     "polyfold.saving": ("Files", "Further functions for model files, next to `polyfold.save` and `polyfold.load`."),
     "polyfold.networks": (
         "Deep modules",
-        "Modules that are PyTorch networks. They need the extra `torch`: run `pip install '.[torch]'` in the clone.",
+        'Modules that are PyTorch networks. They need PyTorch (extra `torch`): run `pip install "torch>=2.13"`.',
     ),
     "polyfold.baselines": ("Baselines", "Methods that the papers compare modules and non-redundant coordinates with."),
     "polyfold.kernels": ("Kernels", "Similarities of rows, by name or as objects, and the parts of a new kernel."),
