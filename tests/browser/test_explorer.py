@@ -334,17 +334,22 @@ def test_every_offered_column_can_colour_the_points(browser, tmp_path):
         "id": [f"C{i}" for i in range(90)],
         "price": [f"${i}.50" for i in range(90)],
         "day": days.astype(str),
+        "since": days,
         "city": rng.choice(["Berlin", "Hamburg"], 90),
         "age": rng.normal(40, 9, 90),
     }
     names = np.array([f"name {i}" for i in range(90)])
     browser.open(explore(Z, Z, y=names, columns=columns, path=tmp_path / "p.html"))
     assert browser.errors() == []
-    assert [option.text for option in browser.all("#color option")] == ["one colour", "city", "age"]
+    assert [option.text for option in browser.all("#color option")] == ["one colour", "since", "city", "age"]
     assert browser.js("document.getElementById('color').selectedOptions[0].textContent") == "one colour"
     titles = []
     for option in browser.all("#color option"):
         option.click()
         settled(browser)
         titles.append(browser.js("document.getElementById('groups').hidden || get('groups-title').textContent"))
-    assert titles == [True, "city: 2 classes", "age"]
+    assert titles == [True, "since", "city: 2 classes", "age"]
+    browser.all("#color option")[1].click()
+    assert browser.find("#legend").text.split() == ["since", "2024-01-01", "2024-03-30"]
+    browser.js("explorer.choose([...Array(30).keys()], 'Selected rows')")
+    assert browser.find(".difference:not(.head)").text.split() == ["since", "2024-01-15", "2024-02-29"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polyfold.report import RepresentationDisplay, explore
-from polyfold.report._columns import encode, named_columns, unique_names
+from polyfold.report._columns import encode, encode_with_dates, named_columns, unique_names
 from tests.report.test_explore import Page
 
 LONG = 79 * "a"
@@ -70,6 +70,18 @@ def test_many_numbers_stay_numbers_where_some_are_missing_or_infinite():
 
 def test_classes_are_in_order_and_what_is_missing_comes_last():
     assert encode("y", [None, "b", 10, "a", 9])["classes"] == ["9", "10", "a", "b", "missing"]
+
+
+def test_many_dates_of_a_report_are_days_since_1970():
+    pandas = pytest.importorskip("pandas")
+    days = pandas.date_range("1969-12-31", periods=60)
+    expected = {"name": "t", "kind": "number", "date": True, "values": [*map(float, range(-1, 59))]}
+    for values in (days, days.tz_localize("Asia/Tokyo"), days.date, days.to_numpy().astype("M8[s]")):
+        assert encode_with_dates("t", pandas.Series(values)) == expected
+    times = [*(days + pandas.Timedelta(hours=6)), None]
+    assert encode_with_dates("t", pandas.Series(times))["values"][-2:] == [58.25, None]
+    assert encode_with_dates("t", days[:5])["kind"] == "class"
+    assert encode_with_dates("t", [*days, "later"])["kind"] == "text"
 
 
 def test_names_that_come_again_are_numbered():

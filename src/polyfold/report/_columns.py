@@ -1,5 +1,6 @@
 """Classes and columns of the points, in the form that the page reads."""
 
+import datetime
 import math
 import numbers
 from collections import Counter
@@ -59,6 +60,24 @@ def encode(name: str, values: ArrayLike, *, few: int = MOST_CLASSES) -> dict[str
         "numeric": all(map(_is_number, known)),
         "values": [place[code] for code in codes],
     }
+
+
+def encode_with_dates(name: str, values: ArrayLike, *, few: int = MOST_CLASSES) -> dict[str, Any]:
+    """Describe a column as `encode` does, but many dates by numbers: the days since 1970."""
+    coded = encode(name, values, few=few)
+    days = _days(as_column(values)) if coded["kind"] == "text" else None
+    return coded if days is None else {"name": name, "kind": "number", "date": True, "values": days}
+
+
+def _days(values: NDArray) -> list[float | None] | None:
+    """Return dates as days since 1970, None for missing ones; None if some values are not dates."""
+    each = [None if _is_missing(value) else value for value in values]
+    if not all(value is None or isinstance(value, datetime.date | np.datetime64) for value in each):
+        return None
+    # NumPy has no time zones: times stay as they are written.
+    plain = [value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value for value in each]
+    seconds = [None if value is None else int(np.datetime64(value, "s").astype(np.int64)) for value in plain]
+    return [None if second is None else round(second / 86_400, 5) for second in seconds]
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

@@ -139,8 +139,9 @@ def explore(
     images : array-like of shape (n, height, width) or (n, height, width, 3), default=None
         One image for each row, shown as thumbnails and mean images.
     columns : data frame or mapping of str to array-like of shape (n,), default=None
-        Values of every row, by which selections are described. None takes the columns of `X`; those of an array only
-        if there are neither images nor texts.
+        Values of every row, by which selections are described. Numbers, dates and columns with at most 40 different
+        values can also colour the points. None takes the columns of `X`; those of an array only if there are neither
+        images nor texts.
     texts : sequence of str, default=None
         One text for each row. Selections are then described by words and typical texts.
     explanation : Explanation, default=None

@@ -10,7 +10,16 @@ from sklearn.utils.validation import _num_samples
 
 from polyfold._linalg import as_dense
 from polyfold._typing import Table
-from polyfold.report._columns import MOST_CLASSES, Columns, as_column, encode, named_columns, shortened, unique_names
+from polyfold.report._columns import (
+    MOST_CLASSES,
+    Columns,
+    as_column,
+    encode,
+    encode_with_dates,
+    named_columns,
+    shortened,
+    unique_names,
+)
 from polyfold.report._images import as_images, sheet
 from polyfold.report._views import Model, View, as_rows, plane_of, views_of
 
@@ -52,7 +61,7 @@ class Points:
 
     def describe(self) -> dict[str, Any]:
         """Return all columns, texts and levels in the form that the page reads."""
-        coded = [*self.front, *(encode(str(name), values) for name, values in self.columns)]
+        coded = [*self.front, *(encode_with_dates(str(name), values) for name, values in self.columns)]
         names = unique_names([column["name"] for column in coded])
         return {
             "n": len(self.rows),
@@ -107,7 +116,7 @@ class Points:
             raise ValueError(f"y must have {self.total} values, one for each row of X, got shape {labels.shape}.")
         # Whole numbers and texts are classes unless nearly every row has its own.
         few = max(MOST_CLASSES, min(_LABELS, len(self.rows) // 2))
-        column = encode(str(name), labels[self.rows], few=few)
+        column = encode_with_dates(str(name), labels[self.rows], few=few)
         self.front.append(column | {"role": "label"})
         if column["kind"] == "class":
             self.classes = np.array(column["values"])

@@ -105,7 +105,13 @@ function ramp(count) {
 function valueText(column, i) {
   const value = column.values[i];
   if (value === null) return "missing";
+  if (column.date) return dateText(value, !Number.isInteger(value));
   return column.kind === "class" ? column.classes[value] : String(value);
+}
+
+// A date, given as days since 1970, with or without its time.
+function dateText(days, withTime = false) {
+  return new Date(days * 86400e3).toISOString().slice(0, withTime ? 16 : 10).replace("T", " ");
 }
 
 const isNoise = (column, c) => column.role === "cluster" && column.classes[c] === "-1";

@@ -62,7 +62,8 @@ function compareNumbers(column, codes, found) {
     const rest = all.map((v, k) => v - own[k]);
     const effect = standardised(own, rest, all);
     if (Math.abs(effect) < SMALL) return;
-    const [inside, outside] = roundedPair(middle + own[1] / own[0], middle + rest[1] / rest[0]);
+    const means = [own, rest].map(([n, sum]) => middle + sum / n);
+    const [inside, outside] = column.date ? means.map((days) => dateText(days)) : roundedPair(...means);
     found[g].push({ name: column.name, column, effect, inside, outside });
   });
 }

@@ -26,7 +26,7 @@ function showRamp(root, column, { colors, low, high, unknown }) {
   const strip = element("span", { className: "ramp" });
   strip.style.background = `linear-gradient(90deg, ${colors.slice(1).join(",")})`;
   const step = 10 ** Math.floor(Math.log10((high - low) / 100 || 1)); // two digits of the range are enough
-  const [first, last] = [low, high].map((v) => NUMBER.format(step * Math.round(v / step)));
+  const [first, last] = [low, high].map((v) => (column.date ? dateText(v) : NUMBER.format(step * Math.round(v / step))));
   const line = element("p", { className: "scale" }, `${column.name} ${first}`, strip, last);
   if (unknown) line.append(swatch(colors[0]), "missing or infinite");
   root.replaceChildren(line);
