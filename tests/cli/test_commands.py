@@ -236,6 +236,36 @@ def test_maps_and_pages_are_written(call):
     assert call("report :iris.polyfold :iris.csv --target species -o r.html --json")["bytes"] > 1000
 
 
+def test_a_report_shows_numbers_and_dates_that_a_file_writes_as_text(call):
+    from tests.report.test_explore import Page
+
+    rng = np.random.RandomState(0)
+    income, days = rng.randint(1000, 90_000, 60), rng.permutation(60)
+    dates = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta(days, unit="D")).dt.strftime("%d.%m.%Y")
+    dates[0] = None
+    table = {
+        "income": [f"${value:,}.00" for value in income],
+        "since": dates,
+        "age": rng.randn(60),
+        "zip": ["01007", "01036"] * 30,
+    }
+    pd.DataFrame({**table, "name": [f"N{i}x" for i in range(60)]}).to_csv("t.csv", index=False)
+    call("cluster t.csv -n 2 --save c.polyfold -o g.csv")
+    call("report c.polyfold t.csv -o r.html")
+    (one,) = Page(Path("r.html")).chapters
+    columns = {column["name"]: column for column in one["columns"]}
+    assert {name: column["kind"] for name, column in columns.items() if name != "cluster"} == {
+        "income": "number",
+        "since": "number",
+        "age": "number",
+        "zip": "class",
+        "name": "text",
+    }
+    assert columns["zip"]["classes"] == ["01007", "01036"]
+    assert columns["income"]["values"] == income.tolist()
+    assert columns["since"]["values"] == [None, *(19723.0 + days[1:])]
+
+
 def test_a_report_has_names_texts_and_the_title_of_the_file(call, refused):
     from tests.report.test_explore import Page
 
