@@ -351,5 +351,6 @@ def test_every_offered_column_can_colour_the_points(browser, tmp_path):
     assert titles == [True, "since", "city: 2 classes", "age"]
     browser.all("#color option")[1].click()
     assert browser.find("#legend").text.split() == ["since", "2024-01-01", "2024-03-30"]
+    assert browser.js("roundedPair(-1e-16, 14)") == ["0", "14"]
     browser.js("explorer.choose([...Array(30).keys()], 'Selected rows')")
     assert browser.find(".difference:not(.head)").text.split() == ["since", "2024-01-15", "2024-02-29"]

@@ -102,7 +102,7 @@ const summed = (groups) => groups.reduce((all, own) => all.map((v, k) => v + own
 function roundedPair(a, b) {
   const digits = Math.max(0, Math.min(20, 1 - Math.floor(Math.log10(Math.abs(a - b)))));
   const format = new Intl.NumberFormat("en", { maximumFractionDigits: digits, useGrouping: "min2" });
-  return [format.format(a), format.format(b)];
+  return [a, b].map((v) => format.format(v).replace(/^-0$/, "0"));
 }
 
 const percent = (share) => `${Math.round(100 * share)} %`;
