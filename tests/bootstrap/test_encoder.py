@@ -162,9 +162,18 @@ def test_replicates_encode_their_training_rows_alike(replicated):
 
 
 def test_the_number_is_within_its_bounds(replicated):
-    _, (net, value) = replicated
+    _, (net, reliabilities) = replicated
     assert net.n_replicates in (2, MAX_REPLICATES)
-    assert 0.5 < value <= 1.0
+    assert list(reliabilities) == list(range(2, net.n_replicates + 1, 2))
+    assert all(0.5 < value <= 1.0 for value in reliabilities.values())
+
+
+def test_more_replicates_than_reliability_needs_can_be_fitted():
+    X, _ = make_blobs(60, n_features=6, centers=3, cluster_std=0.01, random_state=0)
+    options = {"feature_fraction": 0.5, "seeds": SEEDS}
+    fewer, more = (fit_replicates(X, first_of(X), [20, 10], fewest=fewest, **options) for fewest in (2, 4))
+    assert (fewer[0].n_replicates, more[0].n_replicates) == (2, 4)
+    assert fewer[1][2] == more[1][2]
 
 
 @pytest.mark.parametrize("count", [2, 4, 8])

@@ -246,15 +246,18 @@ def fit_replicates(
     sizes: list[int],
     *,
     seeds: np.random.SeedSequence,
+    fewest: int = 2,
     checkpoint: Callable[[int | None], LayerCheckpoint | None] = lambda number: None,
     **options: Any,
-) -> tuple[Encoder, float]:
+) -> tuple[Encoder, dict[int, float]]:
     """Fit pairs of replicates until the similarity of the last layer is reliable.
 
     Parameters
     ----------
     rows, first, sizes, seeds
         As in `fit_encoder`.
+    fewest : int, default=2
+        Replicates that are fitted in any case.
     checkpoint : callable
         Where the layers of a replicate, given by its number, are stored.
     **options : dict
@@ -263,11 +266,12 @@ def fit_replicates(
     Returns
     -------
     encoder : Encoder
-    reliability : float
-        Estimated squared correlation of the similarity with that of infinitely many replicates, over pairs of rows.
+    reliabilities : dict
+        For 2 and, if they were fitted, 4 replicates, the estimated squared correlation of their similarity with that of
+        infinitely many replicates, over pairs of rows.
     """
     pairs = _sample_pairs(rows.shape[0], np.random.default_rng(child_stream(seeds, "reliability")))
-    fitted, similarities, value = [], [], 0.0
+    fitted, similarities, found = [], [], {}
     # The bar counts the most replicates, so it may end early.
     for number in track(range(MAX_REPLICATES), "replicates"):
         settings = {"n_clusterings": REPLICATE_CLUSTERINGS, "seeds": seeds, "checkpoint": checkpoint(number)}
@@ -275,10 +279,10 @@ def fit_replicates(
         codes = fitted[number].codes[-1]
         similarities.append((codes[:, pairs[0]] == codes[:, pairs[1]]).mean(axis=0))
         if number % 2:
-            value = reliability(np.array(similarities))
-            if value >= RELIABLE:
+            found[number + 1] = reliability(np.array(similarities))
+            if found[number + 1] >= RELIABLE and number + 1 >= fewest:
                 break
-    return join(fitted), value
+    return join(fitted), found
 
 
 def _sample_pairs(n: int, rng: np.random.Generator) -> np.ndarray:

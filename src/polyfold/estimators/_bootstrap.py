@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._linalg import sample_rows
-from polyfold._policy import SEARCH_ROWS
+from polyfold._policy import MAX_REPLICATES, RELIABLE, REPLICATE_CLUSTERINGS, SEARCH_ROWS
 from polyfold._progress import LongFit, phase, shows_progress
 from polyfold._threads import n_threads, using_threads
 from polyfold._validation import (
@@ -320,16 +320,18 @@ class MultilayerBootstrapNetwork(
         replicates, n_clusterings = None, self.n_clusterings
         if is_auto(self.n_clusterings):
             is_small = X.shape[0] <= SEARCH_ROWS or self.metric_ == "precomputed"
-            layers, checkpoint = (rows, first, sizes), stored
-            if not is_small:
-                pilot = child_stream(seeds, "pilot", 2)
-                sample = X[sample_rows(X.shape[0], SEARCH_ROWS, pilot)]
-                layers, checkpoint = layers_for(first, sample, sizes), _not_stored
-            replicates, self.reliability_ = fit_replicates(*layers, checkpoint=checkpoint, **options)
+            if is_small:
+                replicates, found = fit_replicates(rows, first, sizes, checkpoint=stored, **options)
+            else:
+                # All replicates, because they also select the layer of clusterers: six pairs instead of one.
+                sample = X[sample_rows(X.shape[0], SEARCH_ROWS, child_stream(seeds, "pilot", 2))]
+                replicates, found = fit_replicates(*layers_for(first, sample, sizes), fewest=MAX_REPLICATES, **options)
+            count = next((count for count, value in found.items() if value >= RELIABLE), MAX_REPLICATES)
+            self.reliability_ = found[count]
             if is_small:
                 return replicates, replicates
             # One network of as many clusterings: each of them sees twice as many codes as in two replicates.
-            n_clusterings = len(replicates.codes[-1])
+            n_clusterings = count * REPLICATE_CLUSTERINGS
         encoder = fit_encoder(rows, first, sizes, n_clusterings=n_clusterings, checkpoint=stored(None), **options)
         return encoder, replicates
 
