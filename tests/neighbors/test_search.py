@@ -214,7 +214,6 @@ def test_stored_zeros_of_sparse_rows_change_nothing():
     rows = np.where(rng.rand(60, 6) < 0.5, rng.rand(60, 6), 0)
     without = sp.csr_array(rows)
     stored = sp.csr_array((rows.ravel(), np.tile(np.arange(6), 60), np.arange(61) * 6), shape=rows.shape)
-    for found, expected in zip(
-        *(find_neighbors(given, 5, "exact").of_training() for given in (stored, without)), strict=True
-    ):
-        np.testing.assert_array_equal(found, expected)
+    found, expected = (find_neighbors(given, 5, engine="exact") for given in (stored, without))
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.distances, expected.distances)
