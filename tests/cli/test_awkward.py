@@ -181,9 +181,9 @@ def test_photos_are_turned_as_the_camera_noted(tmp_path):
 
 
 def dates(path):
-    from polyfold.cli._inputs import Selection, open_features
+    from polyfold.cli._inputs import Selection, open_data
 
-    return open_features(path, Selection()).planned(keep=True).whole().filter(like="d ")
+    return open_data(path, Selection()).planned(keep=True).whole().filter(like="d ")
 
 
 @pytest.mark.parametrize("offset", ["Z", "+02:00", "-0930", "+05", ""])

@@ -26,11 +26,12 @@ def read(path="t.csv", **options):
     """Return what the command line reads from a file, and the notes it prints about it."""
     import warnings
 
-    from polyfold.cli._inputs import Selection, open_features
+    from polyfold.cli._inputs import Selection, open_data, select_features
 
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
-        data = open_features(path, Selection(**options)).planned(keep=True)
+        selection = Selection(**options)
+        data = select_features(open_data(path, selection), selection).planned(keep=True)
         frame = data.whole()
     remarks = [f"{column.kind} {column.name} ({column.remark})" for column in data.plan.columns if column.remark]
     return frame, " ".join([*(str(note.message) for note in notes), *remarks])
@@ -484,3 +485,15 @@ def test_clusters_carry_row_numbers_or_an_id(call):
     pd.read_csv("t.csv", dtype=str).set_index("name").rename_axis(None).to_csv("t.csv")
     call(f"cluster t.csv {quick} -o g.csv")
     assert list(pd.read_csv("g.csv", dtype=str)["index"]) == [f"00{number}" for number in range(20)]
+
+
+@pytest.mark.parametrize("command", ["cluster {} -n 2 --names", "cluster {} --with c.polyfold --names", "map {}"])
+def test_a_file_is_scanned_once(call, monkeypatch, command):
+    table("t.csv", CODES * 10)
+    call("cluster t.csv -n 2 --save c.polyfold -o groups.csv")
+    from polyfold.tables import Csv
+
+    scans, count = [], Csv._count
+    monkeypatch.setattr(Csv, "_count", lambda reader, expected: scans.append(reader.path) or count(reader, expected))
+    call(f"{command.format('t.csv')} -o out.csv")
+    assert len(scans) == 1

@@ -24,9 +24,9 @@ from polyfold.cli._inputs import (
     FileData,
     Selection,
     open_data,
-    open_features,
     read_ids,
     read_target,
+    select_features,
     target_for,
 )
 from polyfold.cli._outputs import (
@@ -62,14 +62,14 @@ def fit_file(
     if plan:
         return _plan(data, options, terminal)
     path = check_model_path("--output", output, [data, *options.files])
-    fitted = fit_model(data, options, terminal, stream=stream, cluster=cluster)
+    fitted = fit_model(open_data(data, options.selection), options, terminal, stream=stream, cluster=cluster)
     polyfold.save(fitted, path)
     return {"model": model, "output": output, "bytes": path.stat().st_size, **summary(fitted)}
 
 
 def _plan(data: str, options: FitOptions, terminal: Terminal) -> dict[str, Any]:
     """Print what each column is and what would be done with it."""
-    opened = plan_columns(open_features(data, options.selection), options)
+    opened = plan_columns(select_features(open_data(data, options.selection), options.selection), options)
     if isinstance(opened, ArrayData):
         return {"rows": opened.n_rows, "columns": opened.n_columns, "type": str(opened.values.dtype)}
     if terminal.as_json and opened.plan is not None:
@@ -89,7 +89,7 @@ def transform_file(
     method = "inverse_transform" if reconstruct else "transform"
     if not hasattr(fitted, "transform") or not hasattr(fitted, method):
         raise ValueError(f"{model} must have {method}, got {type(last_step(fitted)).__name__}.")
-    rows = ModelRows(fitted, data, selection)
+    rows = ModelRows(fitted, open_data(data, selection), selection)
     names = rows.input_names() if reconstruct else [str(name) for name in fitted.get_feature_names_out()]
     with terminal.working("transform"):
         results = (np.asarray(fitted.transform(block)) for block in track(rows.blocks(), "blocks of rows"))
@@ -114,14 +114,16 @@ def search_file(
     selection = Selection(**selected)
     path = check_output("--output", output, [data, model, queries, *selection.files])
     fitted = polyfold.load(model)
-    rows = ModelRows(fitted, data, selection)
+    rows = ModelRows(fitted, open_data(data, selection), selection)
     most = rows.data.n_rows - (queries is None)  # a row is not its own neighbour
     if neighbors > most:
         raise ValueError(f"--neighbors must be <= {most}, the number of rows, got {neighbors}.")
     name = type(rows.estimator).__name__
     if not hasattr(fitted, "transform"):
         raise ValueError(f"search builds the index of a model with transform, such as ModularKernelPCA, got {name}.")
-    X, Q = rows.all(), None if queries is None else ModelRows(fitted, queries, selection).all()
+    X, Q = rows.all(), None
+    if queries is not None:
+        Q = ModelRows(fitted, open_data(queries, selection), selection).all()
     with terminal.working("search"):
         if n_modules(rows.estimator):
             X, Q = rows.prepared(X), None if Q is None else rows.prepared(Q)
@@ -177,15 +179,15 @@ def cluster_file(
     if isinstance(n_clusters, int) and n_clusters > opened.n_rows:
         raise ValueError(f"-n/--clusters must be at most {opened.n_rows}, the number of rows, got {n_clusters}.")
     if saved is None:
-        fitted, labels = _fit_clusters(data, options, levels, terminal)
+        fitted, labels = _fit_clusters(opened, options, levels, terminal)
     else:
-        fitted, labels = _predict_clusters(data, options.selection, saved, levels, terminal)
+        fitted, labels = _predict_clusters(opened, options.selection, saved, levels, terminal)
     scores = getattr(last_step(fitted), "level_scores_", {})
     level_names = [f"clusters_{number}" for number in scores] if levels else []
     columns = dict(zip(["cluster", *level_names], labels.T, strict=True))
     if names:
         with terminal.working("names of clusters"):
-            columns = _add_names(columns, ModelRows(fitted, data, options.selection), options.seed)
+            columns = _add_names(columns, ModelRows(fitted, opened, options.selection), options.seed)
     write_result(path, pd.DataFrame({**ids, **columns}) if ids else labels, [*ids, *columns])
     if model_path:
         polyfold.save(fitted, model_path)
@@ -225,7 +227,7 @@ def _ids(path: Path, data: FileData, selection: Selection, names: bool) -> dict[
     return {name: np.asarray(values)}
 
 
-def _fit_clusters(data: str, options: FitOptions, levels: bool, terminal: Terminal) -> tuple[Any, np.ndarray]:
+def _fit_clusters(data: FileData, options: FitOptions, levels: bool, terminal: Terminal) -> tuple[Any, np.ndarray]:
     """Return a fitted clusterer, and its clusters of the rows (n, 1), or these and its levels (n, 1 + levels)."""
     fitted = fit_model(data, options, terminal)
     clusterer = last_step(fitted)
@@ -233,7 +235,7 @@ def _fit_clusters(data: str, options: FitOptions, levels: bool, terminal: Termin
 
 
 def _predict_clusters(
-    data: str, selection: Selection, saved: str, levels: bool, terminal: Terminal
+    data: FileData, selection: Selection, saved: str, levels: bool, terminal: Terminal
 ) -> tuple[Any, np.ndarray]:
     """Return a saved clusterer and its clusters of the rows, shaped as those of `_fit_clusters`."""
     fitted = _load_clusterer(saved, levels)
@@ -291,8 +293,9 @@ def map_file(
     inputs = [data, *options.files]
     path = check_output("--output", output, inputs, (*SUFFIXES, *PLOTS))
     model_path = check_model_path("--save", save, inputs) if save else None
-    y = read_target(open_data(data, options.selection), options.selection)
-    fitted = fit_model(data, options, terminal)
+    opened = open_data(data, options.selection)
+    y = read_target(opened, options.selection)
+    fitted = fit_model(opened, options, terminal)
     Z = np.asarray(last_step(fitted).embedding_)
     if path.suffix.lower() in PLOTS:
         draw(path, Z, y)
@@ -306,7 +309,7 @@ def map_file(
 def evaluate_file(model: str, data: str, seed: int | None, terminal: Terminal, **selected: Any) -> dict[str, Any]:
     """Return figures about the quality of a model on a file: predictions, clusters or coordinates."""
     selection = Selection(**selected)
-    rows = ModelRows(polyfold.load(model), data, selection)
+    rows = ModelRows(polyfold.load(model), open_data(data, selection), selection)
     X, y = rows.all(), target_for(rows.data, selection, rows.estimator)
     if y is None and (is_classifier(rows.estimator) or is_regressor(rows.estimator)):
         raise ValueError("--target is needed to evaluate a model that predicts targets.")
@@ -328,7 +331,7 @@ def explain_file(
     """Write what the axes, clusters or modules of a model mean, as a table or an HTML page."""
     selection = Selection(**selected)
     path = check_output("--output", output, [data, model, *selection.files], (".csv", ".html"))
-    rows = ModelRows(polyfold.load(model), data, selection)
+    rows = ModelRows(polyfold.load(model), open_data(data, selection), selection)
     X = rows.all()
     words = rows.texts(X, texts)
     with terminal.working("explain"):
@@ -354,7 +357,7 @@ def report_file(
     """Write the HTML report of a model."""
     selection = Selection(**selected)
     path = check_output("--output", output, [data, model, *selection.files], (".html",))
-    rows = ModelRows(polyfold.load(model), data, selection)
+    rows = ModelRows(polyfold.load(model), open_data(data, selection), selection)
     X, y = rows.all(), _named_target(rows.data, selection)
     words, shape, images = rows.texts(X, texts), rows.image_shape(X), None
     if shape is not None:

@@ -25,10 +25,9 @@ from polyfold.cli._inputs import (
     FileData,
     Selection,
     block_rows,
-    open_data,
-    open_features,
     parse_size,
     read_column,
+    select_features,
 )
 from polyfold.saving import describe
 from polyfold.tables import NUMBER, TEXT, USES, Plan, TableData
@@ -301,9 +300,9 @@ class NewCategories:
 class ModelRows:
     """A fitted model, and the rows of a file as it takes them: a table if it was fitted to one, otherwise an array."""
 
-    def __init__(self, model: Any, path: str, selection: Selection):
+    def __init__(self, model: Any, data: FileData, selection: Selection):
         self.model, self.estimator, self._plan = model, last_step(model), Plan.stored(model)
-        self.data, self._size = _open_columns(model, self._plan, path, selection), selection.size
+        self.data, self._size = _columns_of(model, self._plan, data, selection), selection.size
 
     def blocks(self) -> Iterator[Any]:
         """Yield the rows in blocks; warn of new categories at the end."""
@@ -362,10 +361,10 @@ class ModelRows:
             )
 
 
-def _open_columns(model: Any, plan: Plan | None, path: str, selection: Selection) -> FileData:
-    """Open the columns that a model was fitted to, with the kinds it was fitted to."""
+def _columns_of(model: Any, plan: Plan | None, data: FileData, selection: Selection) -> FileData:
+    """Return the columns that a model was fitted to, with the kinds it was fitted to."""
     names = getattr(model, "feature_names_in_", None)
-    data = open_features(path, selection) if names is None or selection.columns else open_data(path, selection)
+    data = select_features(data, selection) if names is None or selection.columns else data
     if plan is not None and isinstance(data, ArrayData):
         return _as_columns(data, plan)
     if names is not None and isinstance(data, TableData):

@@ -33,7 +33,7 @@ from polyfold.cli._inputs import (
     column_names,
     find_target,
     open_data,
-    open_features,
+    select_features,
     target_for,
 )
 from polyfold.sources import answering, as_source, budget
@@ -58,10 +58,10 @@ MODULES, DIMENSIONS = 15, 20
 
 
 def fit_model(
-    path: str, options: FitOptions, terminal: Terminal, *, stream: bool | None = False, cluster: str | None = None
+    data: FileData, options: FitOptions, terminal: Terminal, *, stream: bool | None = False, cluster: str | None = None
 ) -> Any:
-    """Return a model fitted to a file, in a pipeline with its preparation if it needs one."""
-    data = open_features(path, options.selection)
+    """Return a model fitted to the selected columns, in a pipeline with its preparation if it needs one."""
+    data = select_features(data, options.selection)
     parameters = {**_default_size(options, data.n_columns), **options.parameters}
     estimator = make_estimator(options.model, parameters, options.seed)
     y = _targets(data, options.selection, estimator)

@@ -144,17 +144,16 @@ def open_data(path: str | Path, selection: Selection) -> FileData:
     )
 
 
-def open_features(path: str, selection: Selection) -> FileData:
-    """Open a file with the selected columns: those of --columns, without --drop, --target and --id."""
-    data = open_data(path, selection)
+def select_features(data: FileData, selection: Selection) -> FileData:
+    """Return the same rows with the selected columns: those of --columns, without --drop, --target and --id."""
     names = data.names or tuple(map(str, range(data.n_columns)))
     known = names if data.index is None else (data.index, *names)
-    wanted = column_names("--columns", selection.columns, known, path) or names
-    left_out = set(column_names("--drop", selection.drop, known, path))
+    wanted = column_names("--columns", selection.columns, known, data.path) or names
+    left_out = set(column_names("--drop", selection.drop, known, data.path))
     left_out |= {selection.target, selection.id} if data.names else set()
     chosen = [name for name in wanted if name not in left_out]
     if not chosen:
-        raise ValueError(f"no column of {path} is left; select some with --columns, or drop fewer.")
+        raise ValueError(f"no column of {data.path} is left; select some with --columns, or drop fewer.")
     return data.select(chosen)
 
 
