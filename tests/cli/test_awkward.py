@@ -244,10 +244,11 @@ def test_columns_without_values_in_new_files_are_reported(call, write, tmp_path)
     assert "t.csv: no values in late; the medians" in call.notes
 
 
-def test_empty_lines_of_one_column_are_reported(call, tmp_path):
-    (tmp_path / "t.csv").write_text("x\n" + "".join(f"{value}\n" for value in X[:, 0]) + "\n1.5\n\n")
+@pytest.mark.parametrize(("lines", "text"), [("\n", "1 empty line is"), ("\n\n", "2 empty lines are")])
+def test_empty_lines_of_one_column_are_reported(call, tmp_path, lines, text):
+    (tmp_path / "t.csv").write_text("x\n" + "".join(f"{value}\n" for value in X[:, 0]) + f"{lines}1.5\n\n")
     planned(call, "t.csv")
-    assert "t.csv: 1 empty lines are skipped; write NA for missing values" in call.notes
+    assert f"t.csv: {text} skipped; write NA for missing values" in call.notes
 
 
 @pytest.mark.parametrize("separator", [";", ",", "\t", "~"])

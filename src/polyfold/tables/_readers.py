@@ -152,7 +152,8 @@ class Csv:
         except csv.Error as error:
             raise ValueError(f"{self.path}, line {line + 1}: quotes are not closed properly ({error}).") from error
         if expected == 1 and n_gaps:
-            warnings.warn(f"{self.path}: {n_gaps} empty lines are skipped; write NA for missing values.", stacklevel=2)
+            lines = "1 empty line is" if n_gaps == 1 else f"{n_gaps} empty lines are"
+            warnings.warn(f"{self.path}: {lines} skipped; write NA for missing values.", stacklevel=2)
         return count, last_is_empty
 
     def _has_names(self, records: list[list[str]]) -> bool:
