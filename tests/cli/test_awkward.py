@@ -205,6 +205,72 @@ def test_times_of_parquet_files_have_the_calendar_of_their_zone(tmp_path):
     np.testing.assert_array_equal(dates(tmp_path / "t.parquet").iloc[0], [2024, 1, 0, 19723 + 0.5 / 24])
 
 
+def test_models_of_timestamps_read_iso_dates_only(call, tmp_path):
+    pytest.importorskip("pyarrow")
+    parquet(tmp_path / "t.parquet", d=pd.date_range("2024-01-01", periods=40))
+    call("fit t.parquet --model KernelEmbedding -o m.polyfold")
+    days = pd.date_range("2024-02-01", periods=12)
+    for name, day in (("iso", "%Y-%m-%d"), ("swapped", "%Y-%d-%m"), ("points", "%d.%m.%Y"), ("slashes", "%d/%m/%Y")):
+        rows = "".join(f"1,2,{text}\n" for text in days.strftime(day))
+        (tmp_path / f"{name}.csv").write_text("x,y,d\n" + rows)
+    parquet(tmp_path / "new.parquet", x=np.ones(40), y=np.full(40, 2), d=np.resize(days, 40))
+    for name in ("iso.csv", "swapped.csv", "new.parquet"):
+        call(f"transform m.polyfold {name} -o {name}.npy")
+    np.testing.assert_array_equal(np.load("iso.csv.npy"), np.load("new.parquet.npy")[:12])
+    assert not np.array_equal(np.load("iso.csv.npy"), np.load("swapped.csv.npy"))
+    for name, got in (("points", "01.02.2024"), ("slashes", "01/02/2024")):
+        error = call(f"transform m.polyfold {name}.csv -o z.npy", code=2)
+        assert f"column 'd' must hold dates such as '2024-01-01', got '{got}'" in error
+
+
+def test_models_of_written_dates_read_timestamps(call, write, tmp_path):
+    pytest.importorskip("pyarrow")
+    days = pd.date_range("2024-01-20", periods=40)
+    name = write(days.strftime("%d.%m.%Y"), header="x,y,d")
+    call(f"fit {name} --model KernelEmbedding -o m.polyfold")
+    parquet(tmp_path / "t.parquet", d=days)
+    for file in (name, "t.parquet"):
+        call(f"transform m.polyfold {file} -o {file}.npy")
+    np.testing.assert_array_equal(np.load(f"{name}.npy"), np.load("t.parquet.npy"))
+
+
+def test_whole_numbers_beyond_64_bits_are_numbers_next_to_thousands(call, write):
+    large = [10**20 + i * 10**18 for i in range(40)]
+    name = write(large, [f'"{1000 + i:,}.5"' for i in range(40)], header="x,y,large,thousands")
+    assert planned(call, name)["large"] == ("number", "'100000000000000000000' is 1e+20")
+    call(f"cluster {name} -n 2 -o groups.csv")
+
+
+BOOLEANS, DAYS = np.arange(40) % 2 == 0, pd.date_range("2024-01-01", periods=40)
+
+
+@pytest.mark.parametrize("values", [BOOLEANS, DAYS, X[:, 0]], ids=["booleans", "timestamps", "floats"])
+@pytest.mark.parametrize("form", ["{:.3f}", "{:.3f}%", '"{:,.1f}"', '"{:.0f},5"'])
+def test_models_of_numbers_refuse_values_of_other_types(call, write, tmp_path, form, values):
+    pytest.importorskip("pyarrow")
+    name = write([form.format(1500 + 37.5 * i) for i in range(40)])
+    call(f"fit {name} --model KernelEmbedding -o m.polyfold")
+    parquet(tmp_path / "t.parquet", c=values)
+    is_number = values is not BOOLEANS and values is not DAYS and "%" not in form
+    error = call("transform m.polyfold t.parquet -o z.npy", code=0 if is_number else 2)
+    assert is_number or f"got '{values[0]}'; write them in the format" in error
+    if values is BOOLEANS:
+        error = call(f"transform m.polyfold {write(values)} -o z.npy", code=2)
+        assert "got 'True'; write them in the format" in error
+
+
+def test_decimals_of_parquet_files_are_numbers_for_models_of_decimal_commas(call, write, tmp_path):
+    pytest.importorskip("pyarrow")
+    import decimal
+
+    name = write([f'"{1 + i}.234,5"' for i in range(40)])
+    call(f"fit {name} --model KernelEmbedding -o m.polyfold")
+    for file, kind in (("floats", float), ("decimals", decimal.Decimal)):
+        parquet(tmp_path / f"{file}.parquet", c=[kind("1.234"), kind("2.5")] * 20)
+        call(f"transform m.polyfold {file}.parquet -o {file}.npy")
+    np.testing.assert_array_equal(np.load("floats.npy"), np.load("decimals.npy"))
+
+
 def test_columns_in_the_names_of_parquet_folders_are_read(call, tmp_path):
     pytest.importorskip("pyarrow")
     frame = pd.DataFrame(X, columns=["x", "y"]).assign(year=np.arange(40) % 3 + 2020, site=np.repeat(["n", "s"], 20))

@@ -38,6 +38,8 @@ USES = {
     IDENTIFIER: "left out",
     CONSTANT: "left out",
 }
+# Types of numbers as pandas infers them, also of decimals and of integers beyond 64 bits; booleans are categories.
+NUMERIC = ("integer", "floating", "mixed-integer-float", "decimal")
 # Squares of larger numbers may overflow in sums over rows.
 LARGEST = 1e100
 # Parts of a date, each a column.
@@ -50,11 +52,6 @@ TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 # The offset from UTC at the end of a time.
 OFFSET = r"(:\d{2}(?:[.,]\d+)?)\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 DATE_FORMATS = ("ISO8601", *(day + time for time in TIMES for day in DAYS))
-
-
-def is_number(column: pd.Series) -> bool:
-    """Whether a column holds numbers; booleans are categories."""
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
 @dataclass(frozen=True)
@@ -243,9 +240,9 @@ def _is_row_number(name: str, numbers: pd.Series) -> bool:
 
 
 def date_format(known: pd.Series) -> str | None:
-    """Return the first format in which all values are dates; empty for values that are dates already."""
+    """Return the first format in which all values are dates; that of timestamps is ISO 8601."""
     if pd.api.types.is_datetime64_any_dtype(known):
-        return ""
+        return "ISO8601"
     if known.empty or pd.api.types.is_numeric_dtype(known) or not known.astype(str).str.contains(r"\d").all():
         return None
     text = pd.Series(_as_text(known).unique())
@@ -259,13 +256,13 @@ def _parsed(values: pd.Series, form: str) -> pd.Series:
     """Return dates and times as they are written, without the offset of their time zone."""
     if pd.api.types.is_datetime64_any_dtype(values):
         return values.dt.tz_localize(None)
-    text = values.astype(object).str.replace(OFFSET, r"\1", regex=True)
-    return pd.to_datetime(text, format=form or None, errors="coerce", utc=True)
+    text = values.astype(object).where(values.isna(), _as_text(values)).str.replace(OFFSET, r"\1", regex=True)
+    return pd.to_datetime(text, format=form, errors="coerce", utc=True)
 
 
 def _date_remark(text: pd.Series, date_format: str) -> str:
     """Return how a date is read, if that is not obvious."""
-    if date_format == "" or (date_format == "ISO8601" and len(text.iloc[0]) > len("2009-10")):
+    if date_format == "ISO8601" and len(text.iloc[0]) > len("2009-10"):
         return ""
     swapped = date_format.replace("%d", "%D").replace("%m", "%d").replace("%D", "%m")
     is_unclear = swapped in DATE_FORMATS and swapped != date_format and _parsed(text, swapped).notna().all()
@@ -276,8 +273,7 @@ def _date_remark(text: pd.Series, date_format: str) -> str:
 
 def _parts_of_dates(values: pd.Series, column: Column) -> dict[str, np.ndarray]:
     """Return year, month, weekday (Monday is 0) and the days since 1970."""
-    text = values if column.format == "" else values.astype(object).where(values.isna(), _as_text(values))
-    dates = _parsed(text, column.format)
+    dates = _parsed(values, column.format)
     if (other := values[dates.isna() & values.notna()]).size:
         raise ValueError(
             f"column {column.name!r} must hold dates such as {column.example!r}, got {other.iloc[0]!r}; if these are "
@@ -295,8 +291,8 @@ def _parts_of_dates(values: pd.Series, column: Column) -> dict[str, np.ndarray]:
 
 def _numbers(values: pd.Series, column: Column) -> np.ndarray:
     form = NumberFormat.stored(column.format)
-    is_parsed = is_number(values) and not form.symbol
-    numbers = values if is_parsed else form.parse(values.astype(object))
+    is_parsed = pd.api.types.infer_dtype(values) in NUMERIC and not form.symbol
+    numbers = values if is_parsed else form.parse(values)
     if not is_parsed and (other := values[numbers.isna() & values.notna()]).size:
         raise ValueError(
             f"column {column.name!r} must hold numbers written like {column.example or str(form)!r}, as in the rows "

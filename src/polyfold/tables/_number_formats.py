@@ -50,7 +50,8 @@ class NumberFormat:
         return f"{self.example!r} is {self.parse(pd.Series([self.example])).iloc[0]:g}" if self.example else ""
 
     def parse(self, text: pd.Series) -> pd.Series:
-        """Return text in this format as numbers, NaN if it has another format."""
+        """Return values written in this format as numbers, NaN for those in another format."""
+        text = text.astype(str)  # a file may hold values of another type, such as booleans
         if self == NumberFormat():
             return pd.to_numeric(text, errors="coerce")
         parts = text.astype(object).str.extract(PARTS)

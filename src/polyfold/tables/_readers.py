@@ -14,10 +14,7 @@ from typing import Any
 import pandas as pd
 
 from polyfold._validation import import_extra
-from polyfold.tables._column_kinds import (
-    date_format,
-    is_number,
-)
+from polyfold.tables._column_kinds import date_format
 from polyfold.tables._number_formats import PARTS, NumberFormat, NumberFormatFinder, find_number_formats
 
 SEPARATORS = ",;\t|"
@@ -209,7 +206,7 @@ class Csv:
         """Return how each column writes its numbers, None for text; and a value of text that looks like numbers."""
         text, floats = set[str](), set[str]()
         for chunk in self.read(columns, SURVEY) if columns else ():
-            text |= {name for name in columns if not is_number(chunk[name])}
+            text |= {name for name in columns if chunk[name].dtype.kind not in "fiu"}
             floats |= {name for name in columns if chunk[name].dtype.kind == "f"}
         finders = _survey(self, [name for name in columns if name in text])
         floats -= text
