@@ -158,7 +158,7 @@ def test_names_as_long_as_names_can_be_are_written(call, tmp_path, kind):
 @pytest.mark.parametrize("color", [False, True])
 def test_images_of_16_bits_are_scaled_to_bytes(tmp_path, color):
     pillow = pytest.importorskip("PIL.Image")
-    from polyfold.cli._inputs import read_image
+    from polyfold.cli._formats import read_image
 
     pillow.fromarray(np.array([[0, 255, 256, 40_000, 65_535]], dtype=np.uint16)).save(tmp_path / "deep.png")
     pixels = read_image(tmp_path / "deep.png", None, color)
@@ -167,7 +167,7 @@ def test_images_of_16_bits_are_scaled_to_bytes(tmp_path, color):
 
 def test_photos_are_turned_as_the_camera_noted(tmp_path):
     pillow = pytest.importorskip("PIL.Image")
-    from polyfold.cli._inputs import read_image
+    from polyfold.cli._formats import read_image
 
     grey = np.zeros((16, 32), dtype=np.uint8)
     grey[:, 16:] = 255
@@ -181,7 +181,7 @@ def test_photos_are_turned_as_the_camera_noted(tmp_path):
 
 
 def dates(path):
-    from polyfold.cli._inputs import Selection, open_data
+    from polyfold.cli._formats import Selection, open_data
 
     return open_data(path, Selection()).planned(keep=True).whole().filter(like="d ")
 

@@ -112,8 +112,8 @@ def test_missing_values_of_arrays_are_filled_in(call, refused, shared):
 
 @pytest.mark.parametrize("data", ["digits.npy", "iris.csv"])
 def test_streamed_models_and_blocks_agree_with_whole_ones(call, refused, shared, monkeypatch, data):
-    monkeypatch.setattr("polyfold.cli._inputs.BLOCK_BYTES", 1)
-    monkeypatch.setattr("polyfold.cli._inputs.MIN_ROWS", 37)
+    monkeypatch.setattr("polyfold.cli._formats.BLOCK_BYTES", 1)
+    monkeypatch.setattr("polyfold.cli._formats.MIN_ROWS", 37)
     options = "--model ModularAutoencoder --set n_modules=2 --set n_components=2 --prepare"
     extra = ["--columns", "sepal length (cm),sepal width (cm)"] if data == "iris.csv" else []
     for name, flags in (("whole", "none --no-stream"), ("parts", "none --stream")):
@@ -126,8 +126,8 @@ def test_streamed_models_and_blocks_agree_with_whole_ones(call, refused, shared,
 
 
 def test_a_streamed_table_is_prepared_by_its_first_block(call, monkeypatch):
-    monkeypatch.setattr("polyfold.cli._inputs.BLOCK_BYTES", 1)
-    monkeypatch.setattr("polyfold.cli._inputs.MIN_ROWS", 60)
+    monkeypatch.setattr("polyfold.cli._formats.BLOCK_BYTES", 1)
+    monkeypatch.setattr("polyfold.cli._formats.MIN_ROWS", 60)
     call("fit :iris.csv --stream --target species --set n_modules=2 --set n_components=2 -o s.polyfold")
     assert call("transform s.polyfold :iris.csv -o z.npy --json")["rows"] == 150
 

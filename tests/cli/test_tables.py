@@ -26,7 +26,8 @@ def read(path="t.csv", **options):
     """Return what the command line reads from a file, and the notes it prints about it."""
     import warnings
 
-    from polyfold.cli._inputs import Selection, open_data, select_features
+    from polyfold.cli._formats import Selection, open_data
+    from polyfold.cli._inputs import select_features
 
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
@@ -49,8 +50,8 @@ def coded(call):
 @pytest.fixture
 def small_blocks(monkeypatch):
     def set_rows(rows):
-        monkeypatch.setattr("polyfold.cli._inputs.BLOCK_BYTES", 1)
-        monkeypatch.setattr("polyfold.cli._inputs.MIN_ROWS", rows)
+        monkeypatch.setattr("polyfold.cli._formats.BLOCK_BYTES", 1)
+        monkeypatch.setattr("polyfold.cli._formats.MIN_ROWS", rows)
 
     return set_rows
 

@@ -22,7 +22,7 @@ def address():
 def small_blocks(monkeypatch):
     """Let files have several parts."""
     for name, value in (("BLOCK_BYTES", 1), ("MIN_ROWS", 60)):
-        monkeypatch.setattr(f"polyfold.cli._inputs.{name}", value)
+        monkeypatch.setattr(f"polyfold.cli._formats.{name}", value)
 
 
 @pytest.mark.parametrize("data", ["digits.npy", "digits.zarr", "digits.npz", "iris.parquet", "iris", "iris.csv"])

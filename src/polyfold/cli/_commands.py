@@ -16,19 +16,10 @@ from sklearn.neighbors import NearestNeighbors
 import polyfold
 from polyfold._progress import track
 from polyfold.cli import Terminal, rows_text
-from polyfold.cli._estimators import FitOptions, ModelRows, last_step, n_modules, summary
+from polyfold.cli._estimators import FitOptions, last_step, n_modules, summary
 from polyfold.cli._fitting import fit_model, plan_columns, plan_lines
-from polyfold.cli._inputs import (
-    SUFFIXES,
-    ArrayData,
-    FileData,
-    Selection,
-    open_data,
-    read_ids,
-    read_target,
-    select_features,
-    target_for,
-)
+from polyfold.cli._formats import FORMATS, ArrayData, FileData, Selection, open_data
+from polyfold.cli._inputs import ModelRows, read_ids, read_target, select_features, target_for
 from polyfold.cli._outputs import (
     PLOTS,
     check_model_path,
@@ -83,13 +74,12 @@ def transform_file(
 ) -> dict[str, Any]:
     """Write coordinates, or reconstructions, block by block."""
     selection = Selection(**selected)
-    suffixes = (*SUFFIXES, "") if reconstruct else SUFFIXES
+    suffixes = (*FORMATS, "") if reconstruct else FORMATS
     path = check_output("--output", output, [data, model, *selection.files], suffixes)
-    fitted = polyfold.load(model)
-    method = "inverse_transform" if reconstruct else "transform"
+    rows = ModelRows.open(model, data, selection)
+    fitted, method = rows.model, "inverse_transform" if reconstruct else "transform"
     if not hasattr(fitted, "transform") or not hasattr(fitted, method):
-        raise ValueError(f"{model} must have {method}, got {type(last_step(fitted)).__name__}.")
-    rows = ModelRows(fitted, open_data(data, selection), selection)
+        raise ValueError(f"{model} must have {method}, got {type(rows.estimator).__name__}.")
     names = rows.input_names() if reconstruct else [str(name) for name in fitted.get_feature_names_out()]
     with terminal.working("transform"):
         results = (np.asarray(fitted.transform(block)) for block in track(rows.blocks(), "blocks of rows"))
@@ -113,8 +103,8 @@ def search_file(
     """Find the nearest rows of a file in a representation; without queries, those of all rows."""
     selection = Selection(**selected)
     path = check_output("--output", output, [data, model, queries, *selection.files])
-    fitted = polyfold.load(model)
-    rows = ModelRows(fitted, open_data(data, selection), selection)
+    rows = ModelRows.open(model, data, selection)
+    fitted = rows.model
     most = rows.data.n_rows - (queries is None)  # a row is not its own neighbour
     if neighbors > most:
         raise ValueError(f"--neighbors must be <= {most}, the number of rows, got {neighbors}.")
@@ -291,7 +281,7 @@ def map_file(
     if plan:
         return _plan(data, options, terminal)
     inputs = [data, *options.files]
-    path = check_output("--output", output, inputs, (*SUFFIXES, *PLOTS))
+    path = check_output("--output", output, inputs, (*FORMATS, *PLOTS))
     model_path = check_model_path("--save", save, inputs) if save else None
     opened = open_data(data, options.selection)
     y = read_target(opened, options.selection)
@@ -309,7 +299,7 @@ def map_file(
 def evaluate_file(model: str, data: str, seed: int | None, terminal: Terminal, **selected: Any) -> dict[str, Any]:
     """Return figures about the quality of a model on a file: predictions, clusters or coordinates."""
     selection = Selection(**selected)
-    rows = ModelRows(polyfold.load(model), open_data(data, selection), selection)
+    rows = ModelRows.open(model, data, selection)
     X, y = rows.all(), target_for(rows.data, selection, rows.estimator)
     if y is None and (is_classifier(rows.estimator) or is_regressor(rows.estimator)):
         raise ValueError("--target is needed to evaluate a model that predicts targets.")
@@ -331,7 +321,7 @@ def explain_file(
     """Write what the axes, clusters or modules of a model mean, as a table or an HTML page."""
     selection = Selection(**selected)
     path = check_output("--output", output, [data, model, *selection.files], (".csv", ".html"))
-    rows = ModelRows(polyfold.load(model), open_data(data, selection), selection)
+    rows = ModelRows.open(model, data, selection)
     X = rows.all()
     words = rows.texts(X, texts)
     with terminal.working("explain"):
@@ -357,7 +347,7 @@ def report_file(
     """Write the HTML report of a model."""
     selection = Selection(**selected)
     path = check_output("--output", output, [data, model, *selection.files], (".html",))
-    rows = ModelRows(polyfold.load(model), open_data(data, selection), selection)
+    rows = ModelRows.open(model, data, selection)
     X, y = rows.all(), _named_target(rows.data, selection)
     words, shape, images = rows.texts(X, texts), rows.image_shape(X), None
     if shape is not None:

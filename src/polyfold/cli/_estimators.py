@@ -1,36 +1,23 @@
-"""Estimators: made from --model and parameters, described, and given the rows of a file."""
+"""Estimators: made from --model and parameters, and described."""
 
 import ast
 import importlib.util
 import inspect
 import re
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 import polyfold
-from polyfold._validation import shortened
-from polyfold.cli import rows_text, suggestion
-from polyfold.cli._inputs import (
-    ArrayData,
-    FileData,
-    Selection,
-    block_rows,
-    parse_size,
-    read_column,
-    select_features,
-)
+from polyfold.cli import suggestion
+from polyfold.cli._formats import Selection
 from polyfold.saving import describe
-from polyfold.tables import NUMBER, TEXT, USES, Plan, TableData
+from polyfold.tables import USES, Plan
 
 # A module of every extra.
 EXTRAS = {
@@ -261,140 +248,3 @@ def model_info(path: str, *, with_table: bool = False) -> dict[str, Any]:
         },
         **summary(model),
     }
-
-
-class NewCategories:
-    """Count the rows of a file whose categories a fitted preparation has not seen."""
-
-    def __init__(self, steps: Any, path: Any):
-        parts = steps.transformers_ if isinstance(steps, ColumnTransformer) else []
-        encoders = [
-            (names, step) for part, step, names in parts if part == "categories" and hasattr(step, "categories_")
-        ]
-        self._known = {
-            name: known for names, step in encoders for name, known in zip(names, step.categories_, strict=True)
-        }
-        self._path, self._found = path, dict[str, tuple[int, str]]()
-
-    def count(self, rows: Any) -> None:
-        """Count those of a block of rows."""
-        for name, known in self._known.items():
-            new = rows[name][~rows[name].isin(known)]
-            if new.size:
-                count, example = self._found.get(name, (0, str(new.iloc[0])))
-                self._found[name] = count + new.size, example
-
-    def warn(self) -> None:
-        """Warn once, with the count and an example of every column."""
-        if self._found:
-            counts = "; ".join(
-                f"{name}: {rows_text(count)}, such as {new!r}" for name, (count, new) in self._found.items()
-            )
-            warnings.warn(
-                f"{self._path} has categories that the model has not seen ({counts}); they are encoded as rare "
-                "categories, or as none if there are no rare ones.",
-                stacklevel=2,
-            )
-
-
-class ModelRows:
-    """A fitted model, and the rows of a file as it takes them: a table if it was fitted to one, otherwise an array."""
-
-    def __init__(self, model: Any, data: FileData, selection: Selection):
-        self.model, self.estimator, self._plan = model, last_step(model), Plan.stored(model)
-        self.data, self._size = _columns_of(model, self._plan, data, selection), selection.size
-
-    def blocks(self) -> Iterator[Any]:
-        """Yield the rows in blocks; warn of new categories at the end."""
-        return self._read(block_rows(self.data))
-
-    def all(self) -> Any:
-        """Return all rows in memory."""
-        (rows,) = self._read(None)
-        return rows
-
-    def prepared(self, rows: Any) -> Any:
-        """Return rows as the estimator itself gets them, after the preparation."""
-        has_preparation = isinstance(self.model, Pipeline) and len(self.model.steps) > 1
-        return self.model[:-1].transform(rows) if has_preparation else rows
-
-    def image_shape(self, rows: Any) -> tuple[int, ...] | None:
-        """Return the shape of the images that are rows: as they are stored, or by --size; None without images."""
-        shape = self.data.image_shape or (parse_size(self._size)[::-1] if self._size else None)
-        if shape is not None and np.prod(shape) != rows.shape[1]:
-            raise ValueError(f"--size must fit the {rows.shape[1]} values of a row, got {self._size}.")
-        return shape
-
-    def texts(self, rows: Any, column: str | None = None) -> Any:
-        """Return the texts of --texts, or else those that the model was fitted to, if it has no other column."""
-        if column is not None:
-            return read_column("--texts", column, self.data)
-        plan = self._plan
-        is_text = plan is not None and {column.kind for column in plan.used} == {TEXT}
-        return rows[plan.text_name] if plan is not None and is_text else None
-
-    def input_names(self) -> list[str]:
-        """Return the names of the columns that the model was fitted to."""
-        default = [f"x{number}" for number in range(self.model.n_features_in_)]
-        return [str(name) for name in getattr(self.model, "feature_names_in_", default)]
-
-    def _read(self, size: int | None) -> Iterator[Any]:
-        names = getattr(self.model, "feature_names_in_", None)
-        new = NewCategories(self.model[0] if isinstance(self.model, Pipeline) else None, self.data.path)
-        empty = None
-        for rows in self.data.blocks(size):
-            if names is None and isinstance(rows, pd.DataFrame):
-                rows = np.ascontiguousarray(rows.to_numpy())
-            elif names is not None and not isinstance(rows, pd.DataFrame):
-                rows = pd.DataFrame(rows.toarray() if sp.issparse(rows) else rows, columns=names)
-            new.count(rows)
-            if self._plan is not None:
-                without = set(rows.columns[rows.isna().all()])
-                empty = without if empty is None else empty & without
-            yield rows
-        new.warn()
-        if empty:
-            warnings.warn(
-                f"{self.data.path}: no values in {shortened(sorted(empty))}; the medians of the rows that the model "
-                "was fitted to are used.",
-                stacklevel=2,
-            )
-
-
-def _columns_of(model: Any, plan: Plan | None, data: FileData, selection: Selection) -> FileData:
-    """Return the columns that a model was fitted to, with the kinds it was fitted to."""
-    names = getattr(model, "feature_names_in_", None)
-    data = select_features(data, selection) if names is None or selection.columns else data
-    if plan is not None and isinstance(data, ArrayData):
-        return _as_columns(data, plan)
-    if names is not None and isinstance(data, TableData):
-        needed = [str(name) for name in names] if plan is None else [column.name for column in plan.used]
-        if missing := [name for name in needed if name not in (*data.names, data.index)]:
-            raise ValueError(f"{data.path} lacks columns the model was fitted to: {shortened(missing)}.")
-        data = data.select(needed)
-    elif data.n_columns != model.n_features_in_:
-        raise ValueError(
-            f"{data.path} has {data.n_columns} columns, the model was fitted to {model.n_features_in_}; select columns "
-            "with --columns, --drop and --target, and resize images with --size."
-        )
-    if isinstance(data, ArrayData):
-        return data
-    return (
-        data.with_guessed_kinds(only_numbers=not isinstance(model, Pipeline)) if plan is None else data.with_plan(plan)
-    )
-
-
-def _as_columns(data: ArrayData, plan: Plan) -> ArrayData:
-    """Return an array as the columns of a table, by position: all of them, or those that are used."""
-    if other := [column for column in plan.used if column.kind != NUMBER]:
-        raise ValueError(
-            f"{data.path} is an array, the model was fitted to a table with {other[0].name!r} ({other[0].kind}); pass "
-            "a .csv or .parquet file with the same columns."
-        )
-    if data.n_columns == len(plan.used):
-        return data
-    if data.n_columns != len(plan.columns):
-        raise ValueError(f"{data.path} has {data.n_columns} columns, the model was fitted to {len(plan.columns)}.")
-    numbers = data.columns or range(data.n_columns)
-    kept = [number for number, column in zip(numbers, plan.columns, strict=True) if column in plan.used]
-    return data.select([str(number) for number in kept])

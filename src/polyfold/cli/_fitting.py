@@ -24,18 +24,9 @@ import polyfold
 from polyfold._linalg import are_unit_rows
 from polyfold._validation import import_extra
 from polyfold.cli import Terminal
-from polyfold.cli._estimators import FitOptions, NewCategories, make_estimator
-from polyfold.cli._inputs import (
-    ArrayData,
-    FileData,
-    Selection,
-    block_rows,
-    column_names,
-    find_target,
-    open_data,
-    select_features,
-    target_for,
-)
+from polyfold.cli._estimators import FitOptions, make_estimator
+from polyfold.cli._formats import ArrayData, FileData, Selection, block_rows, open_data
+from polyfold.cli._inputs import NewCategories, column_names, find_target, select_features, target_for
 from polyfold.sources import answering, as_source, budget
 from polyfold.tables import (
     CATEGORIES,

@@ -1,147 +1,34 @@
-"""Open files as rows: arrays, tables and folders of images, with the columns and targets that options select."""
+"""Parts of an opened file: columns, targets and identifiers by the options, or the rows that a fitted model takes."""
 
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import is_classifier, is_regressor
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
 
-from polyfold._validation import import_extra
+import polyfold
+from polyfold._validation import shortened
 from polyfold.cli import rows_text, suggestion
-from polyfold.sources import Source, as_source, stack_rows
-from polyfold.tables import Csv, Parquet, TableData, parquet_files
-
-SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".zarr")
-IMAGES = (".png", ".jpg", ".jpeg")
-# Arrays of an .npz file that are a CSR or CSC matrix, as scipy.sparse.save_npz writes it.
-CSR = {"data", "indices", "indptr", "shape"}
-# Columns of an array; a vector of them must fit in memory, whatever a sparse or empty file declares.
-MOST_COLUMNS = 2**24
-# Bytes of a block of rows in double precision, and bounds of its rows.
-BLOCK_BYTES = 2**26
-MIN_ROWS, MAX_ROWS = 256, 65_536
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The options that select rows, columns and targets of a file."""
-
-    columns: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    target: str | None = None
-    id: str | None = None
-    array: str | None = None
-    size: str | None = None
-    color: bool = False
-    encoding: str | None = None
-    header: bool | None = None
-
-    @property
-    def files(self) -> list[str]:
-        """The file that --target names, if it names one: an input that is not overwritten."""
-        return [self.target] if self.target and Path(self.target).suffix.lower() in SUFFIXES else []
-
-
-@dataclass(frozen=True)
-class ArrayData:
-    """Rows of an array or of a folder of images; `labels` are further arrays with one value per row."""
-
-    path: Path
-    values: Any
-    labels: dict[str, np.ndarray] = field(default_factory=dict)
-    image_shape: tuple[int, ...] | None = None
-    columns: tuple[int, ...] | None = None
-    names: None = None
-    index: None = None
-    plan: None = None
-
-    def __post_init__(self) -> None:
-        shape, dtype = self.values.shape, np.dtype(self.values.dtype)
-        if len(shape) != 2 or 0 in shape:
-            raise ValueError(f"{self.path} must hold a matrix with rows and columns, got shape {tuple(shape)}.")
-        if dtype.kind not in "fiub":
-            raise ValueError(f"{self.path} must hold numbers, got {dtype}.")
-        if shape[1] > MOST_COLUMNS:
-            raise ValueError(f"{self.path} must have at most {MOST_COLUMNS} columns, got {shape[1]}.")
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.values.shape[0]
-
-    @property
-    def n_columns(self) -> int:
-        """Number of selected columns."""
-        return self.values.shape[1] if self.columns is None else len(self.columns)
-
-    @property
-    def all_names(self) -> tuple[str, ...]:
-        """The names of the arrays next to the rows."""
-        return tuple(self.labels)
-
-    def column(self, name: str) -> np.ndarray:
-        """Return an array next to the rows."""
-        return self.labels[name]
-
-    def select(self, names: Sequence[str]) -> "ArrayData":
-        """Return the same rows with some columns only, given as text."""
-        numbers = tuple(map(int, names))
-        return self if numbers == tuple(range(self.values.shape[1])) else replace(self, columns=numbers)
-
-    def pick(self, rows: Any) -> Any:
-        """Return the selected columns of rows."""
-        return rows if self.columns is None else rows[:, list(self.columns)]
-
-    def blocks(self, size: int | None = None) -> Iterator[Any]:
-        """Yield `size` rows at a time, or all at once."""
-        if size is None:
-            yield self.whole()
-            return
-        for _, block in as_source(self.values).in_bytes().blocks(size):
-            yield self.pick(block)
-
-    def whole(self) -> Any:
-        """Return all rows in memory, or mapped from an .npy file."""
-        if isinstance(self.values, np.ndarray) or sp.issparse(self.values):
-            return self.pick(self.values)
-        return stack_rows(list(self.blocks(block_rows(self))))
-
-
-FileData: TypeAlias = ArrayData | TableData
-
-
-def block_rows(data: FileData) -> int:
-    """Return the number of rows to work on at a time."""
-    return int(np.clip(BLOCK_BYTES // (8 * data.n_columns), MIN_ROWS, MAX_ROWS))
-
-
-def open_data(path: str | Path, selection: Selection) -> FileData:
-    """Open a file or folder with all of its columns."""
-    path = Path(path)
-    if not path.exists():
-        raise ValueError(f"{path} does not exist.")
-    kind = path.suffix.lower()
-    if kind == ".zarr":
-        return ArrayData(path, read_zarr(path))
-    if path.is_dir() and not parquet_files(path):
-        return _open_images(path, selection)
-    if path.is_dir() or kind in (".csv", ".parquet"):
-        table = Csv(path, selection.encoding, selection.header) if kind == ".csv" and path.is_file() else Parquet(path)
-        return TableData(table, table.names)
-    if kind == ".npy":
-        return ArrayData(path, load_arrays(path, mmap_mode="r"))
-    if kind == ".npz":
-        return ArrayData(path, *read_npz(path, selection.array))
-    raise ValueError(
-        f"{path} must end in {', '.join(SUFFIXES)}, or be a folder of images or of parquet files, got "
-        f"{kind or 'no ending'!r}."
-    )
+from polyfold.cli._estimators import last_step
+from polyfold.cli._formats import (
+    FORMATS,
+    ArrayData,
+    FileData,
+    Selection,
+    block_rows,
+    load_arrays,
+    open_data,
+    parse_size,
+)
+from polyfold.tables import NUMBER, TEXT, Plan, TableData
 
 
 def select_features(data: FileData, selection: Selection) -> FileData:
@@ -172,16 +59,6 @@ def column_names(option: str, wanted: Sequence[str], names: Sequence[str], path:
     return list(chosen)
 
 
-def _open_images(path: Path, selection: Selection) -> ArrayData:
-    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in IMAGES)
-    if not files:
-        raise ValueError(f"{path} must be a folder with {', '.join(IMAGES)} or .parquet files, got none in it.")
-    images = ImageSource(files, parse_size(selection.size) if selection.size else None, selection.color)
-    folders = np.array([str(file.parent.relative_to(path)) for file in files])
-    names = np.array([str(file.relative_to(path)) for file in files])
-    return ArrayData(path, images, {"folder": folders, "file": names}, images.image_shape)
-
-
 def read_target(data: FileData, selection: Selection, kind: str = "either") -> np.ndarray | None:
     """Return the targets, or None without --target.
 
@@ -210,7 +87,7 @@ def find_target(data: FileData, selection: Selection) -> Any:
         return data.column(target)
     if not selection.files:
         raise ValueError(
-            f"--target must be a column of {data.path}, or a file that ends in {', '.join(SUFFIXES)}, got {target!r}; "
+            f"--target must be a column of {data.path}, or a file that ends in {', '.join(FORMATS)}, got {target!r}; "
             f"{suggestion(target, data.all_names)}."
         )
     return _read_target_file(target, selection)
@@ -266,109 +143,143 @@ def read_ids(data: FileData, selection: Selection) -> tuple[str, Any]:
     return ("row", np.arange(data.n_rows)) if data.index is None else ("index", data.column(data.index))
 
 
-def load_arrays(path: Path, **options: Any) -> Any:
-    """Return the array of an .npy file, or the arrays of an .npz file by name."""
-    try:
-        loaded = np.load(path, allow_pickle=False, **options)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        # Members of the archive that are not arrays are bytes.
-        return {name: array for name in loaded.files if isinstance(array := loaded[name], np.ndarray)}
-    except Exception as error:  # a damaged file raises many types
-        reason = "it holds Python objects" if "pickle" in str(error) else error
-        raise ValueError(f"{path} cannot be read as a file of numpy.save or numpy.savez: {reason}.") from error
+class NewCategories:
+    """Count the rows of a file whose categories a fitted preparation has not seen."""
 
+    def __init__(self, steps: Any, path: Any):
+        parts = steps.transformers_ if isinstance(steps, ColumnTransformer) else []
+        encoders = [
+            (names, step) for part, step, names in parts if part == "categories" and hasattr(step, "categories_")
+        ]
+        self._known = {
+            name: known for names, step in encoders for name, known in zip(names, step.categories_, strict=True)
+        }
+        self._path, self._found = path, dict[str, tuple[int, str]]()
 
-def read_npz(path: Path, array: str | None) -> tuple[Any, dict[str, np.ndarray]]:
-    """Return the rows of an .npz file, and its other arrays that have one value per row."""
-    arrays = load_arrays(path)
-    if not isinstance(arrays, dict):
-        raise ValueError(f"{path} cannot be read as a file of numpy.savez: it holds a single array.")
-    if set(arrays) >= CSR and array is None:
-        values: Any = _sparse(path, arrays)
-    else:
-        matrices = [name for name, value in arrays.items() if value.ndim == 2]
-        usual = [name for name in ("X", "data", "arr_0") if name in matrices]
-        name = array or (usual[0] if usual else matrices[0] if len(matrices) == 1 else None)
-        if name not in arrays:
-            raise ValueError(f"{path}: select the array with the rows by --array; it has {', '.join(sorted(arrays))}.")
-        values = arrays.pop(name)
-    return values, {name: value for name, value in arrays.items() if value.shape == values.shape[:1]}
+    def count(self, rows: Any) -> None:
+        """Count those of a block of rows."""
+        for name, known in self._known.items():
+            new = rows[name][~rows[name].isin(known)]
+            if new.size:
+                count, example = self._found.get(name, (0, str(new.iloc[0])))
+                self._found[name] = count + new.size, example
 
-
-def _sparse(path: Path, arrays: dict[str, np.ndarray]) -> sp.csr_matrix:
-    """Return the matrix of scipy.sparse.save_npz; its arrays are taken out of `arrays`."""
-    parts, shape = tuple(arrays.pop(name) for name in ("data", "indices", "indptr")), arrays.pop("shape")
-    form = np.asarray(arrays.pop("format", b"csr")).item()
-    try:
-        make = {b"csr": sp.csr_matrix, b"csc": sp.csc_matrix}[form]
-        matrix = make(parts, shape=tuple(int(length) for length in shape))
-        matrix.check_format(full_check=True)
-    except (ValueError, TypeError, OverflowError, KeyError) as error:
-        raise ValueError(f"{path} cannot be read as a CSR or CSC matrix of scipy.sparse.save_npz: {error}.") from error
-    return matrix.tocsr()
-
-
-def read_zarr(path: Path) -> Any:
-    """Return a zarr array, opened for reading."""
-    zarr = import_extra("zarr", "cli")
-    try:
-        return zarr.open_array(str(path), mode="r")
-    except Exception as error:  # the types differ between versions of zarr
-        raise ValueError(f"{path} cannot be read as a zarr array: {error}") from error
-
-
-class ImageSource(Source):
-    """Images of a folder as rows of pixels."""
-
-    stored = np.dtype(np.uint8)
-
-    def __init__(self, files: list[Path], size: tuple[int, int] | None, color: bool):
-        self._files, self._size, self._color = files, size, color
-        self.image_shape = read_image(files[0], size, color).shape
-        self.n_features, self.dtype = int(np.prod(self.image_shape)), np.dtype(np.float64)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of images."""
-        return len(self._files)
-
-    def read(self, rows: int) -> Iterator[np.ndarray]:
-        """Yield the pixels of several images."""
-        for start in range(0, self.n_rows, rows):
-            yield np.array([self._pixels(file) for file in self._files[start : start + rows]], dtype=self.dtype)
-
-    def _pixels(self, file: Path) -> np.ndarray:
-        image = read_image(file, self._size, self._color)
-        if image.shape != self.image_shape:
-            raise ValueError(
-                f"{file} has the size {_size_text(image.shape)}, {self._files[0].name} has "
-                f"{_size_text(self.image_shape)}; pass --size, for example --size 32x32."
+    def warn(self) -> None:
+        """Warn once, with the count and an example of every column."""
+        if self._found:
+            counts = "; ".join(
+                f"{name}: {rows_text(count)}, such as {new!r}" for name, (count, new) in self._found.items()
             )
-        return image.ravel()
+            warnings.warn(
+                f"{self._path} has categories that the model has not seen ({counts}); they are encoded as rare "
+                "categories, or as none if there are no rare ones.",
+                stacklevel=2,
+            )
 
 
-def read_image(file: Path, size: tuple[int, int] | None, color: bool) -> np.ndarray:
-    """Return an image as bytes, (height, width) or (height, width, 3), turned as its camera noted."""
-    pillow, ops = import_extra("PIL.Image", "cli"), import_extra("PIL.ImageOps", "cli")
-    try:
-        with pillow.open(file) as image:
-            image = ops.exif_transpose(image)
-            if image.mode.startswith("I"):  # 16 bits, which convert() would clip
-                image = pillow.fromarray((np.asarray(image) // 256).astype(np.uint8))
-            image = image.convert("RGB" if color else "L")
-            return np.asarray(image if size is None else image.resize(size))
-    except (OSError, SyntaxError, ValueError) as error:
-        raise ValueError(f"{file} cannot be read as an image: {error}") from error
+class ModelRows:
+    """A fitted model, and the rows of a file as it takes them: a table if it was fitted to one, otherwise an array."""
+
+    @classmethod
+    def open(cls, model: str, data: str, selection: Selection) -> Self:
+        """Load the model and open the file."""
+        return cls(polyfold.load(model), open_data(data, selection), selection)
+
+    def __init__(self, model: Any, data: FileData, selection: Selection):
+        self.model, self.estimator, self._plan = model, last_step(model), Plan.stored(model)
+        self.data, self._size = _columns_of(model, self._plan, data, selection), selection.size
+
+    def blocks(self) -> Iterator[Any]:
+        """Yield the rows in blocks; warn of new categories at the end."""
+        return self._read(block_rows(self.data))
+
+    def all(self) -> Any:
+        """Return all rows in memory."""
+        (rows,) = self._read(None)
+        return rows
+
+    def prepared(self, rows: Any) -> Any:
+        """Return rows as the estimator itself gets them, after the preparation."""
+        has_preparation = isinstance(self.model, Pipeline) and len(self.model.steps) > 1
+        return self.model[:-1].transform(rows) if has_preparation else rows
+
+    def image_shape(self, rows: Any) -> tuple[int, ...] | None:
+        """Return the shape of the images that are rows: as they are stored, or by --size; None without images."""
+        shape = self.data.image_shape or (parse_size(self._size)[::-1] if self._size else None)
+        if shape is not None and np.prod(shape) != rows.shape[1]:
+            raise ValueError(f"--size must fit the {rows.shape[1]} values of a row, got {self._size}.")
+        return shape
+
+    def texts(self, rows: Any, column: str | None = None) -> Any:
+        """Return the texts of --texts, or else those that the model was fitted to, if it has no other column."""
+        if column is not None:
+            return read_column("--texts", column, self.data)
+        plan = self._plan
+        is_text = plan is not None and {column.kind for column in plan.used} == {TEXT}
+        return rows[plan.text_name] if plan is not None and is_text else None
+
+    def input_names(self) -> list[str]:
+        """Return the names of the columns that the model was fitted to."""
+        default = [f"x{number}" for number in range(self.model.n_features_in_)]
+        return [str(name) for name in getattr(self.model, "feature_names_in_", default)]
+
+    def _read(self, size: int | None) -> Iterator[Any]:
+        names = getattr(self.model, "feature_names_in_", None)
+        new = NewCategories(self.model[0] if isinstance(self.model, Pipeline) else None, self.data.path)
+        empty = None
+        for rows in self.data.blocks(size):
+            if names is None and isinstance(rows, pd.DataFrame):
+                rows = np.ascontiguousarray(rows.to_numpy())
+            elif names is not None and not isinstance(rows, pd.DataFrame):
+                rows = pd.DataFrame(rows.toarray() if sp.issparse(rows) else rows, columns=names)
+            new.count(rows)
+            if self._plan is not None:
+                without = set(rows.columns[rows.isna().all()])
+                empty = without if empty is None else empty & without
+            yield rows
+        new.warn()
+        if empty:
+            warnings.warn(
+                f"{self.data.path}: no values in {shortened(sorted(empty))}; the medians of the rows that the model "
+                "was fitted to are used.",
+                stacklevel=2,
+            )
 
 
-def parse_size(size: str) -> tuple[int, int]:
-    """Return width and height of text such as 32x32."""
-    width, _, height = size.lower().partition("x")
-    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
-        raise ValueError(f"--size must be width and height such as 32x32, got {size!r}.")
-    return int(width), int(height)
+def _columns_of(model: Any, plan: Plan | None, data: FileData, selection: Selection) -> FileData:
+    """Return the columns that a model was fitted to, with the kinds it was fitted to."""
+    names = getattr(model, "feature_names_in_", None)
+    data = select_features(data, selection) if names is None or selection.columns else data
+    if plan is not None and isinstance(data, ArrayData):
+        return _as_columns(data, plan)
+    if names is not None and isinstance(data, TableData):
+        needed = [str(name) for name in names] if plan is None else [column.name for column in plan.used]
+        if missing := [name for name in needed if name not in (*data.names, data.index)]:
+            raise ValueError(f"{data.path} lacks columns the model was fitted to: {shortened(missing)}.")
+        data = data.select(needed)
+    elif data.n_columns != model.n_features_in_:
+        raise ValueError(
+            f"{data.path} has {data.n_columns} columns, the model was fitted to {model.n_features_in_}; select columns "
+            "with --columns, --drop and --target, and resize images with --size."
+        )
+    if isinstance(data, ArrayData):
+        return data
+    return (
+        data.with_guessed_kinds(only_numbers=not isinstance(model, Pipeline)) if plan is None else data.with_plan(plan)
+    )
 
 
-def _size_text(shape: tuple[int, ...]) -> str:
-    return f"{shape[1]}x{shape[0]}"
+def _as_columns(data: ArrayData, plan: Plan) -> ArrayData:
+    """Return an array as the columns of a table, by position: all of them, or those that are used."""
+    if other := [column for column in plan.used if column.kind != NUMBER]:
+        raise ValueError(
+            f"{data.path} is an array, the model was fitted to a table with {other[0].name!r} ({other[0].kind}); pass "
+            "a .csv or .parquet file with the same columns."
+        )
+    if data.n_columns == len(plan.used):
+        return data
+    if data.n_columns != len(plan.columns):
+        raise ValueError(f"{data.path} has {data.n_columns} columns, the model was fitted to {len(plan.columns)}.")
+    numbers = data.columns or range(data.n_columns)
+    kept = [number for number, column in zip(numbers, plan.columns, strict=True) if column in plan.used]
+    return data.select([str(number) for number in kept])

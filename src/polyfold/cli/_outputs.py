@@ -3,29 +3,20 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from polyfold._files import map_new_array, replacing
+from polyfold._files import replacing
 from polyfold._validation import import_extra
-from polyfold.cli._inputs import IMAGES, SUFFIXES, parse_size
+from polyfold.cli._formats import FORMATS, IMAGES, WRITER, write_images
 
 PLOTS = (".png", ".svg", ".pdf")
-# What a kind of file needs beyond the library, and the extra that has it.
-NEEDED = {
-    ".parquet": ("pyarrow.parquet", "cli"),
-    ".zarr": ("zarr", "cli"),
-    **dict.fromkeys(PLOTS, ("matplotlib.figure", "plot")),
-}
-WRITER = {"written by": "polyfold"}
 
 
 def check_output(
-    option: str, path: str | Path, inputs: Iterable[str | None], suffixes: tuple[str, ...] = SUFFIXES
+    option: str, path: str | Path, inputs: Iterable[str | None], suffixes: Iterable[str] = FORMATS
 ) -> Path:
     """Return the path of a file to write with links resolved, or raise before any work is done."""
     path = Path(path)
@@ -38,14 +29,16 @@ def check_output(
             f"{option} names the folder {str(path)!r}, which holds files that polyfold did not write; choose another "
             "name, or delete it first."
         )
-    if kind in NEEDED:
-        import_extra(*NEEDED[kind])
+    if kind in PLOTS:
+        import_extra("matplotlib.figure", "plot")
+    if kind in FORMATS and (module := FORMATS[kind].module):
+        import_extra(module, "cli")
     return resolved
 
 
 def check_model_path(option: str, path: str, inputs: Iterable[str | None]) -> Path:
     """Return the path of a model to write, or raise."""
-    if Path(path).suffix.lower() in (*SUFFIXES, *PLOTS, ".html"):
+    if Path(path).suffix.lower() in (*FORMATS, *PLOTS, ".html"):
         raise ValueError(f"{option} writes a model, got the name of a data file, {path!r}; end it in .polyfold.")
     return check_path(option, Path(path), inputs)
 
@@ -105,89 +98,14 @@ def write_blocks(
     """Write blocks of rows to a file of the kind of its ending; without an ending, as a folder of images."""
     with replacing(path) as temporary:
         if path.suffix == "":
-            _write_images(temporary, blocks, size)
+            write_images(temporary, blocks, size)
         else:
-            WRITERS[path.suffix.lower()](temporary, blocks, list(names), n_rows)
+            FORMATS[path.suffix.lower()].write(temporary, blocks, list(names), n_rows)
 
 
 def write_result(path: Path, rows: Any, names: Sequence[str]) -> None:
     """Write an array or a table in memory."""
     write_blocks(path, [rows], names, len(rows))
-
-
-def _write_npy(path: Path, blocks: Iterable[np.ndarray], names: list[str], n_rows: int) -> None:
-    array, row = None, 0
-    for rows in blocks:
-        array = map_new_array(path, rows.dtype, (n_rows, *rows.shape[1:])) if array is None else array
-        array[row : row + len(rows)] = rows
-        row += len(rows)
-
-
-def _write_npz(path: Path, blocks: Iterable[np.ndarray], names: list[str], n_rows: int) -> None:
-    with path.open("wb") as file:
-        np.savez_compressed(file, X=np.concatenate(list(blocks)), names=np.array(names))
-
-
-def _write_csv(path: Path, blocks: Iterable[Any], names: list[str], n_rows: int) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        pd.DataFrame(columns=names).to_csv(file, index=False)
-        for rows in blocks:
-            pd.DataFrame(rows).to_csv(file, index=False, header=False)
-
-
-def _write_parquet(path: Path, blocks: Iterable[Any], names: list[str], n_rows: int) -> None:
-    arrow, parquet = import_extra("pyarrow", "cli"), import_extra("pyarrow.parquet", "cli")
-    with ExitStack() as stack:
-        file = None
-        for rows in blocks:
-            table = arrow.Table.from_pandas(pd.DataFrame(rows).set_axis(names, axis=1), preserve_index=False)
-            file = stack.enter_context(parquet.ParquetWriter(path, table.schema)) if file is None else file
-            file.write_table(table)
-
-
-def _write_zarr(path: Path, blocks: Iterable[np.ndarray], names: list[str], n_rows: int) -> None:
-    zarr, array = import_extra("zarr", "cli"), None
-    for rows in blocks:
-        if array is None:
-            shape, chunks = (0, *rows.shape[1:]), (max(1, len(rows)), *rows.shape[1:])
-            array = zarr.open_array(str(path), mode="w", shape=shape, chunks=chunks, dtype=rows.dtype)
-            array.attrs.update(WRITER)
-        array.append(rows)
-
-
-WRITERS = {
-    ".npy": _write_npy,
-    ".npz": _write_npz,
-    ".csv": _write_csv,
-    ".parquet": _write_parquet,
-    ".zarr": _write_zarr,
-}
-
-
-def _write_images(folder: Path, blocks: Iterable[np.ndarray], size: str | None) -> None:
-    """Write rows as grey PNG files with numbers for names."""
-    pillow, number, limits = import_extra("PIL.Image", "cli"), 0, None
-    folder.mkdir()
-    for rows in blocks:
-        limits = limits or grey_limits(rows)  # one scale for all blocks, so that images can be compared
-        for image in _pixels(rows, size, *limits):
-            pillow.fromarray(image).save(folder / f"{number:07d}.png")
-            number += 1
-
-
-def _pixels(rows: np.ndarray, size: str | None, low: float, high: float) -> np.ndarray:
-    """Return rows as images of bytes: (n, height, width)."""
-    width, height = parse_size(size) if size else (round(rows.shape[1] ** 0.5),) * 2
-    if width * height != rows.shape[1]:
-        raise ValueError(f"--size must fit the {rows.shape[1]} values of a row, got {width}x{height}.")
-    grey = np.clip(255 * (rows - low) / max(high - low, np.finfo(float).tiny), 0, 255)
-    return grey.astype(np.uint8).reshape(-1, height, width)
-
-
-def grey_limits(rows: np.ndarray) -> tuple[float, float]:
-    """Return the values of black and white: 0 and 255 if the rows are bytes, else their smallest and largest value."""
-    low, high = float(rows.min()), float(rows.max())
-    return (0.0, 255.0) if low >= -1 and 1 < high <= 256 else (low, high)
 
 
 def write_arrays(path: Path, **arrays: np.ndarray) -> None:
