@@ -220,7 +220,7 @@ def test_models_of_timestamps_read_iso_dates_only(call, tmp_path):
     assert not np.array_equal(np.load("iso.csv.npy"), np.load("swapped.csv.npy"))
     for name, got in (("points", "01.02.2024"), ("slashes", "01/02/2024")):
         error = call(f"transform m.polyfold {name}.csv -o z.npy", code=2)
-        assert f"column 'd' must hold dates such as '2024-01-01', got '{got}'" in error
+        assert f"column 'd' must hold dates such as '2024-01-01', got '{got}'; write them in the same format" in error
 
 
 def test_models_of_written_dates_read_timestamps(call, write, tmp_path):
