@@ -276,8 +276,8 @@ def _parts_of_dates(values: pd.Series, column: Column) -> dict[str, np.ndarray]:
     dates = _parsed(values, column.format)
     if (other := values[dates.isna() & values.notna()]).size:
         raise ValueError(
-            f"column {column.name!r} must hold dates such as {column.example!r}, got {str(other.iloc[0])!r}; write them "
-            f"in the same format, or if these are categories, fit with --categorical {column.name}."
+            f"column {column.name!r} must hold dates such as {column.example!r}, got {str(other.iloc[0])!r}; write "
+            f"them in the same format, or if these are categories, fit with --categorical {column.name}."
         )
     # In seconds, because nanoseconds begin in the year 1677.
     seconds = dates.dt.tz_localize(None).to_numpy().astype("datetime64[s]")
