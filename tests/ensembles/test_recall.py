@@ -140,9 +140,15 @@ class TestGraph:
     def test_a_damaged_file_is_refused(self, index):
         (graph,) = pickle.loads(pickle.dumps(index))._search._graphs.values()
         state = graph.__getstate__()
-        state["links"]["neighbors"][7] = 7500
-        with pytest.raises(ValueError, match="point outside its 7500 rows"):
-            graph.__setstate__(state)
+        levels, offsets, neighbors = (state["links"][name] for name in ("levels", "offsets", "neighbors"))
+        high, low = np.flatnonzero(levels > 1)[0], np.flatnonzero(levels == 1)[0]
+        upper = int(offsets[low + 1] - offsets[low] + offsets[high])  # its links of level 1 are after those of level 0
+        for place, row in ((7, 7500), (upper, low)):
+            before, neighbors[place] = neighbors[place], row
+            with pytest.raises(ValueError, match="point outside its 7500 rows or levels"):
+                graph.__setstate__(state)
+            neighbors[place] = before
+        graph.__setstate__(state)
 
     def test_more_candidates_find_more(self, index, points, queries):
         found = [true_recall(index, points, queries, expand=expand) for expand in (10, 20, 160)]

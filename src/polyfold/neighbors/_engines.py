@@ -115,9 +115,13 @@ def _check_links(links: dict[str, Any], n: int, sizes: NDArray) -> None:
     sound = sound and levels.max(initial=1) < len(sizes) and offsets[0] == 0
     sound = sound and np.array_equal(np.diff(offsets.astype(np.int64)), sizes[levels]) and offsets[-1] == len(neighbors)
     sound = sound and neighbors.min(initial=-1) >= -1 and neighbors.max(initial=-1) < n
+    for level in range(1, levels.max()) if sound and n else ():
+        first = offsets[:-1][levels > level].astype(np.int64)
+        linked = neighbors[first[:, None] + np.arange(sizes[level], sizes[level + 1])]
+        sound = sound and (levels[linked[linked >= 0]] > level).all()  # other rows have no links of this level
     top = links["entry_point"]
     if not (sound and 0 <= top < n and links["max_level"] == levels[top] - 1 == levels.max() - 1):
-        raise ValueError(f"The links of this FAISS index point outside its {n} rows; the file is damaged.")
+        raise ValueError(f"The links of this FAISS index point outside its {n} rows or levels; the file is damaged.")
 
 
 @contextmanager
