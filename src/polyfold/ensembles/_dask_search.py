@@ -19,8 +19,8 @@ from polyfold.ensembles._module_search import (
     Modules,
     ModuleSearch,
     SearchPlan,
-    make_plan,
     make_probe_plan,
+    make_search_plan,
     rank_candidates,
 )
 from polyfold.ensembles._recall_tuning import SearchBudget, probe_rows, tune
@@ -118,7 +118,7 @@ class DaskSearch:
         self, Q: NDArray, k: int, *, modules: Modules = None, expand: int | None = None, exclude: NDArray | None = None
     ) -> tuple[NDArray, NDArray]:
         """Return mean squared distances and indices of neighbours, (n, k), for rows that fit one task."""
-        plan = make_plan(modules, k, expand, self.shape[1], self.budget, is_training=exclude is not None)
+        plan = make_search_plan(modules, k, expand, self.shape[1], self.budget, is_training=exclude is not None)
         return self._answer(_Queries(_value(Q), len(Q), exclude), plan, partial(_ranked, plan, k))[0]
 
     def query_blocks(
@@ -128,7 +128,7 @@ class DaskSearch:
 
         `blocks` are the modules of queries, or None for the training rows.
         """
-        plan = make_plan(modules, k, expand, self.shape[1], self.budget, is_training=blocks is None)
+        plan = make_search_plan(modules, k, expand, self.shape[1], self.budget, is_training=blocks is None)
         answers, searched, n = [], 0, 0
         end = None if deadline is None else time.monotonic() + deadline
         for queries in self._blocks(blocks, 24 * len(plan.groups) * plan.count):

@@ -59,7 +59,7 @@ class SearchPlan:
     has_probes: bool = True
 
 
-def make_plan(
+def make_search_plan(
     modules: Modules, k: int, expand: int | None, n_modules: int, budget: SearchBudget | None, *, is_training: bool
 ) -> SearchPlan:
     """Return what a search for k neighbours does; a `budget` replaces defaults."""
@@ -161,7 +161,7 @@ class ModuleSearch:
 
         `exclude` (n,) has a row for every query that is not its neighbour: the query itself.
         """
-        plan = make_plan(modules, k, expand, self.shape[1], self.budget, is_training=exclude is not None)
+        plan = make_search_plan(modules, k, expand, self.shape[1], self.budget, is_training=exclude is not None)
         parts = []
         for block in row_blocks(len(Q), len(plan.groups) * (self.shape[2] + plan.count)):
             queries, excluded = Q[block], None if exclude is None else exclude[block]
