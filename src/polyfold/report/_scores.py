@@ -11,7 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from polyfold._typing import Matrix, RandomState, Table
 from polyfold.metrics import clustering_accuracy, correlations, majority_vote, nmi, redundancy, retrieval_precision
-from polyfold.neighbors import choose_engine, make_search, without_self
+from polyfold.neighbors import make_search, without_self
 from polyfold.report._views import Model, Views, unwrap, views_of
 
 PRECISION, ACCURACY, SINGLE, CORRELATION = "precision at 10", "vote accuracy", "single modules", "module correlation"
@@ -21,8 +21,7 @@ _QUERIES, _COMPARED = 1000, 300
 
 def nearest(rows: Matrix, queries: NDArray, k: int) -> NDArray:
     """Return the `k` nearest other rows of those in `queries`, shape (len(queries), k), by exact search."""
-    engine = choose_engine(*rows.shape, sparse=hasattr(rows, "toarray"), approximate=False)
-    distances, indices = make_search(engine, rows).query(_safe_indexing(rows, queries), min(k + 1, rows.shape[0]))
+    distances, indices = make_search("exact", rows).query(_safe_indexing(rows, queries), min(k + 1, rows.shape[0]))
     return without_self(distances, indices, queries)[1]
 
 
