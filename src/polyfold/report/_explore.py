@@ -23,7 +23,8 @@ from polyfold._threads import using_threads
 from polyfold._typing import RandomState, Table
 from polyfold._validation import check_count
 from polyfold.report._columns import Columns
-from polyfold.report._explanations import Explained, describe_axes, name_clusters, name_view
+from polyfold.report._explanations import Explained
+from polyfold.report._page_names import describe_axes, name_clusters, name_view
 from polyfold.report._points import Points
 from polyfold.report._scores import Scorer, true_rows
 from polyfold.report._steps import (
