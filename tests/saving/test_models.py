@@ -310,6 +310,20 @@ FLOODS = {  # a few kB on disk that ask for gigabytes, or for minutes
         bytes(12 * 10**5),
         ["polyfold.neighbors._engines._FaissFlat"],
     ),
+    "rows without entries": (
+        [
+            ["array", "<f8", [2**24, 0, 0], "C"],
+            ["array", "<i8", [0], "C"],
+            ["tuple"],
+            None,
+            *("modules", "engine", "probes", "budget", "_graphs", "faiss", ["dict"]),
+            ["dict", 4, 0, 5, 9, 6, 1, 7, 3, 8, 10],
+            ["object", 1, 2, 11, None],
+        ],
+        b"",
+        ["polyfold.ensembles._module_search.ModuleSearch"],
+    ),
+    "categories without entries": ([["array", "<f8", [2**24, 0], "C"], ["list", *[0] * 600]], b""),
     "matrices": (
         [
             ["array", "<f8", [1000], "C"],

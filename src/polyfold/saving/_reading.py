@@ -79,7 +79,7 @@ class _Reader:
         """Make the part of a line."""
         part = self.part(line)
         self.parts.append(part)
-        self._count(part.nbytes if isinstance(part, np.ndarray) else 4 * len(part) if isinstance(part, str) else 0)
+        self._count(_size(part))
         self.reached.append(0)
 
     def _count(self, reached: int) -> None:
@@ -130,7 +130,7 @@ class _Reader:
         return self.names[number]
 
     def shape(self, shape: Any) -> tuple[int, ...]:
-        # An array without entries has no other bound on its sizes.
+        # Sizes of an array without entries and of a sparse matrix have no other bound.
         if not isinstance(shape, list) or any(type(size) is not int or not 0 <= size <= self.size for size in shape):
             raise ValueError(f"{shape!r} is not a shape")
         return tuple(shape)
@@ -258,6 +258,13 @@ class _Reader:
             raise ValueError("a search tree needs rows of finite numbers")
         self.copy(rows.nbytes)
         return form(rows, leaf_size, metric=metric, **({} if power is None else {"p": power}))
+
+
+def _size(part: Any) -> int:
+    """Return the bytes of an array or text; an array without entries counts as one number per row or column."""
+    if isinstance(part, np.ndarray):
+        return part.nbytes or 8 * max(part.shape, default=0)
+    return 4 * len(part) if isinstance(part, str) else 0
 
 
 def _text(value: Any) -> str:
