@@ -204,3 +204,21 @@ def test_a_graph_kernel_needs_no_neighbour_graph(X, model):
     model.set_params(kernel=Neighborless(), random_state=0).fit(X)
     assert np.isnan(model.neighbor_recall_)
     assert np.isfinite(model.transform(X)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kernel", ["laplacian_eigenmaps", "diffusion", "isomap", "lle"])
+def test_fit_transform_of_a_graph_searches_neighbours_once(kernel, dtype, monkeypatch):
+    X = make_swiss_roll(200, random_state=0)[0].astype(dtype)
+    model = pf.KernelEmbedding(2, kernel=kernel, random_state=0)
+    expected = model.fit(X).transform(X)
+    monkeypatch.setattr("polyfold.neighbors.Neighborhoods.query", None)
+    Z = model.fit_transform(X)
+    assert Z.dtype == dtype
+    np.testing.assert_allclose(Z, expected, rtol=1e-6 if dtype == np.float32 else 0)
+
+
+def test_fit_transform_of_repeated_rows_is_that_of_transform():
+    X = np.repeat(make_swiss_roll(100, random_state=0)[0], 2, axis=0)
+    model = pf.KernelEmbedding(2, kernel="laplacian_eigenmaps", random_state=0)
+    np.testing.assert_array_equal(model.fit_transform(X), model.transform(X))

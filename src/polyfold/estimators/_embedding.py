@@ -3,6 +3,7 @@
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._threads import using_threads
@@ -10,7 +11,7 @@ from polyfold._typing import FloatArray, Matrix, RandomState, Rows
 from polyfold._validation import check_count
 from polyfold.estimators._spectral import SpectralEstimator, warn_of_empty_columns
 from polyfold.kernels import FeatureMap, KernelLike
-from polyfold.sources import by_blocks
+from polyfold.sources import by_blocks, is_stream
 from polyfold.spectra import Spectrum
 
 
@@ -75,6 +76,26 @@ class KernelEmbedding(SpectralEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def fit_transform(self, X: Rows, y: object = None) -> FloatArray:
+        """Fit to the rows of `X` and return their coordinates.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, stream} of shape (n_samples, n_features)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            What `transform` returns for the same rows. Graph kernels store it, so neighbours are searched once.
+        """
+        Z = self.fit(X)._stored_coordinates(X)
+        if Z is None:
+            return self.transform(X)
+        Z = np.pad(Z, ((0, 0), (0, self.n_components - Z.shape[1])))
+        return Z.astype(self._validate(X, reset=False).dtype, copy=False)
+
     @by_blocks
     def transform(self, X: Rows) -> FloatArray:
         """Return the coordinates of old or new points.
@@ -93,6 +114,14 @@ class KernelEmbedding(SpectralEstimator):
         kept = min(self._n_features_out, self.spectrum_.rank)
         with using_threads(self.n_jobs):
             return self.spectrum_.coordinates(X, np.eye(kept, self._n_features_out))
+
+    def _stored_coordinates(self, X: Rows) -> NDArray | None:
+        """Return the coordinates of the training rows, or None if `transform` has to compute them."""
+        operator = self.spectrum_.operator
+        # Without landmarks all rows were fitted, and only then have values.
+        if is_stream(X) or operator is None or not operator.finds_itself or self.landmarks_ is not None:
+            return None
+        return self.spectrum_.training_coordinates()
 
     def _fit_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         warn_of_empty_columns(self.n_components, spectrum.eigenvalues.size)

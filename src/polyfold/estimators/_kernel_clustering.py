@@ -86,13 +86,11 @@ class KernelRepresentation(BaseEstimator):
 
     def _of_training_rows(self, X: Any) -> NDArray:
         """Return `transform` of the training rows; if their values are stored, without searching neighbours again."""
-        spectrum, operator = self.model_.spectrum_, self.model_.spectrum_.operator
-        if is_stream(X) or operator is None or not operator.finds_itself:
+        Z, operator = self.model_._stored_coordinates(X), self.model_.spectrum_.operator
+        if Z is None or operator is None:
             return np.asarray(self.transform(X))
-        if self.model_.landmarks_ is not None:  # the other rows have no values
-            return self.transform(X)
         dtype = self.model_._validate(X, reset=False).dtype
-        return self._join(operator.on_rows(operator.components), spectrum.training_coordinates(), dtype)
+        return self._join(operator.on_rows(operator.components), Z, dtype)
 
     def _join(self, components: NDArray, Z: NDArray, dtype: Any) -> NDArray:
         """Put the trivial coordinates of connected components before others, and scale rows to unit length."""
