@@ -14,6 +14,7 @@ from sklearn.neighbors import (
     KNeighborsTransformer,
     NearestNeighbors,
     RadiusNeighborsClassifier,
+    RadiusNeighborsTransformer,
 )
 from sklearn.preprocessing import MultiLabelBinarizer, OneHotEncoder
 
@@ -170,6 +171,40 @@ def test_rows_that_do_not_fit_new_rows_are_refused(estimator, tmp_path):
     model = clone(estimator).fit(X, np.arange(40) % 2)
     pf.save(model, tmp_path / "m")
     pf.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("algorithm", ["kd_tree", "ball_tree"])
+@pytest.mark.parametrize("kind", [KNeighborsTransformer, RadiusNeighborsTransformer, NearestNeighbors])
+def test_search_trees_of_other_rows_are_refused(kind, algorithm, tmp_path):
+    def few(model):
+        model._fit_X, model.n_samples_fit_ = X[:10], 10
+
+    def none(model):
+        del model._fit_X
+
+    def other(model):
+        model._tree = clone(model).fit(X)
+
+    for forge in (few, none, other):
+        model = kind(algorithm=algorithm).fit(X)
+        pf.save(model, tmp_path / "m")
+        pf.load(tmp_path / "m")
+        forge(model)
+        assert refused(model, tmp_path / "m")
+
+
+def test_counts_of_other_clusters_are_refused(tmp_path):
+    model = MiniBatchKMeans(3, n_init=1, random_state=0).fit(X)
+    model._counts = model._counts[:1]
+    assert refused(model, tmp_path / "m")
+
+
+def test_distances_to_other_rows_are_refused(tmp_path):
+    model = KNeighborsTransformer(metric="precomputed").fit(np.abs(X[:, :1] - X[:, 0]))
+    pf.save(model, tmp_path / "m")
+    pf.load(tmp_path / "m")
+    model._fit_X, model.n_samples_fit_ = model._fit_X[:10], 10
+    assert refused(model, tmp_path / "m")
 
 
 @pytest.mark.parametrize("y", [np.arange(40) % 2, np.column_stack([np.arange(40) % 2, np.arange(40) % 3])])

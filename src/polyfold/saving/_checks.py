@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.neighbors._base import NeighborsBase
 from sklearn.preprocessing import OneHotEncoder
 
 from polyfold._validation import check_indices
@@ -19,6 +20,7 @@ from polyfold.bootstrap import (
     check_codes,
 )
 from polyfold.clustering import ClusterTree
+from polyfold.saving._writing import TREES
 
 # Columns of an output beyond the rank of a model are zeros, which no array of the file bounds.
 MOST_COLUMNS = 10**6
@@ -36,6 +38,8 @@ def check_part(part: Any) -> None:
     _require(isinstance(columns, int | np.integer) and columns <= MOST_COLUMNS, "columns")
     for name in ROWS & state.keys():
         _check_rows(state[name], state)
+    if isinstance(part, NeighborsBase) and "_fit_method" in state:
+        _check_neighbors(state)
     # OpenMP ends the process if it cannot start as many threads.
     threads = state.get("_n_threads", 1)
     _require(_is_count(threads) and threads <= MOST_THREADS, "threads")
@@ -56,12 +60,23 @@ def _check_rows(rows: Any, state: dict[str, Any]) -> None:
     _require(rows.ndim == 2 and rows.shape[0] and rows.shape[1] == state.get("n_features_in_"), "rows")
     if "n_samples_fit_" in state:
         _require(state["n_samples_fit_"] == rows.shape[0], "rows")
+    if "_counts" in state:  # of the rows of each cluster, which `partial_fit` writes to
+        _require(np.shape(state["_counts"]) == rows.shape[:1], "clusters")
     if "classes_" in state and "_y" in state:
         classes = state["classes_"] if isinstance(state["classes_"], list) else [state["classes_"]]
         labels = np.reshape(state["_y"], (rows.shape[0], len(classes)))
         _require(labels.dtype.kind == "i", "labels")
         for column, names in zip(labels.T, classes, strict=True):
             check_indices(column, len(names))
+
+
+def _check_neighbors(state: dict[str, Any]) -> None:
+    """Check that the search of scikit-learn finds no other rows than those of the fit."""
+    rows, tree = state["_fit_X"], state["_tree"]
+    if tree is not None:
+        _require(type(tree) in TREES.values() and np.shape(tree.data) == rows.shape, "rows")
+    if "precomputed" in (state["metric"], state["effective_metric_"]):
+        _require(rows.shape[0] == rows.shape[1], "distances")
 
 
 def _is_count(value: Any) -> bool:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 from polyfold._files import write_file
+from polyfold._validation import shortened
 from polyfold.exceptions import MissingExtraError, ModelFileError
 from polyfold.saving._container import pack, unpack
 from polyfold.saving._reading import build, names_in
@@ -136,8 +137,8 @@ def _rebuild(table: memoryview, arrays: memoryview, trusted: list[str], path: st
     unknown = untrusted(name for name in names_in(table) if name.removesuffix(CALL) not in trusted)
     if strange := [name.removesuffix(CALL) for name in unknown]:
         raise ModelFileError(
-            f"{path} must name types of polyfold and scikit-learn only, got {', '.join(strange)}; if you know who "
-            f"wrote the file and what they do, pass trusted={strange!r}."
+            f"{path} names types that are not allowed: {shortened(strange)}; if you know who wrote the file and what "
+            f"they do, pass trusted={strange[:12]!r}."
         )
     with warnings.catch_warnings():
         # The versions are in the head, and older ones are meant to load.

@@ -23,8 +23,11 @@ LAYERS = (
 EXCLUDED = ("_checkpoint", "_layer_checkpoint")
 # Packages of scikit-learn whose import does more than define estimators, or whose trees follow indices of the file.
 SKIPPED = ("tests", "conftest", "externals", "datasets", "experimental", "_hist_gradient_boosting")
-# libsvm follows indices wherever they point. So do decision trees, which are not estimators and not allowed either.
-UNCHECKED = frozenset(f"sklearn.svm._classes.{name}" for name in ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"))
+# libsvm and HDBSCAN follow indices wherever they point. So do decision trees, which are not estimators and not allowed.
+UNCHECKED = frozenset(
+    {f"sklearn.svm._classes.{name}" for name in ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM")}
+    | {"sklearn.cluster._hdbscan.hdbscan.HDBSCAN"}
+)
 OTHERS = frozenset(
     {f"sklearn.neural_network._stochastic_optimizers.{name}Optimizer" for name in ("Adam", "SGD")}
     | {f"builtins.{name}" for name in ("int", "float", "str", "bool")}
@@ -42,7 +45,7 @@ METHODS = frozenset({"polyfold.spectra._spectrum.Spectrum.coordinates"})
 
 def untrusted(names: Iterable[str]) -> list[str]:
     """Return the names that are not allowed by default; nothing outside polyfold and scikit-learn is imported."""
-    return sorted(name for name in names if name not in OTHERS | METHODS | CALLED and not _is_allowed(name))
+    return sorted(name for name in {*names} - OTHERS - METHODS - CALLED if not _is_allowed(name))
 
 
 def named(name: str) -> Any:
