@@ -380,6 +380,16 @@ def test_a_model_that_contains_itself_is_not_saved(model, tmp_path):
         pf.save(model, tmp_path / "m")
 
 
+@pytest.mark.parametrize("text", ["{", "[" * 1000, r"\{\[" + '"}]', r"\u007b", '{"a": [1, {"b": []}]}'])
+def test_texts_with_brackets_come_back(model, tmp_path, text):
+    model.texts = {text: [text, np.array([text], dtype=object), np.array([(1,)], dtype=[(text, "<i4")])]}
+    pf.save(model, tmp_path / "m")
+    same = pf.load(tmp_path / "m").texts
+    assert list(same) == [text]
+    assert same[text][0] == same[text][1][0] == text
+    assert same[text][2].dtype.names == (text,)
+
+
 def test_values_of_every_kind_come_back(tmp_path):
     rng = np.random.default_rng(5)
     values = {

@@ -58,7 +58,7 @@ class Writer:
             self._position[key] = None
             self._alive.append(part)
             # Arrays append their bytes after the parts that they refer to.
-            line = json.dumps(self._line(part))
+            line = _as_json(self._line(part))
             self._position[key] = len(self.lines)
             self.lines.append(line)
         position = self._position[key]
@@ -148,6 +148,12 @@ class Writer:
             kind, name = "call", name_of(make) + CALL
         pairs = None if items is None else self.add(dict(items))
         return [kind, self._name(name), self.add(tuple(arguments)), self.add(state), pairs]
+
+
+def _as_json(line: Any) -> str:
+    """Return a line of the table; brackets in texts are escaped, because the reader counts brackets."""
+    text = json.dumps(line).replace("{", r"\u007b")
+    return text.replace("[", r"\u005b") if isinstance(line, str) else text
 
 
 def _check_keys(keys: Iterable[Any]) -> None:
