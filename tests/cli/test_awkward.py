@@ -21,7 +21,8 @@ def planned(call, path, *options):
 def write(tmp_path):
     def write(*columns, header="x,y,c", name="t.csv"):
         rows = zip(X[:, 0], X[:, 1], *columns, strict=True)
-        (tmp_path / name).write_text(header + "\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+        text = header + "\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
+        (tmp_path / name).write_text(text, newline="")
         return name
 
     return write
@@ -42,6 +43,16 @@ def test_numbers_in_unknown_forms_are_not_left_out_without_a_remark(call, write,
     assert remark == f"{form.format(11)!r} is not a number"
     call(f"cluster {path} -n 2 -o groups.csv")
     assert remark in call.notes
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_line_ends_in_ids_come_back(call, write, tmp_path, end):
+    ids = [f"first{end}second {i}" for i in range(40)]
+    name = write([f'"{text}"' for text in ids], header=f'x,y,"the{end}id"')
+    call(f"cluster {name} -n 2 -o groups.csv --id", f"the{end}id")
+    groups = pd.read_csv(tmp_path / "groups.csv")
+    assert list(groups[f"the{end}id"]) == ids
+    assert set(groups["cluster"]) == {0, 1}
 
 
 def test_repeated_names_of_columns_are_said(call, write):

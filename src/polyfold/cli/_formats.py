@@ -1,10 +1,12 @@
 """The kinds of files that hold rows: how each is read, block by block, and written. `FORMATS` lists them."""
 
+import csv
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -201,9 +203,16 @@ def _write_npz(path: Path, blocks: Iterable[np.ndarray], names: list[str], n_row
 
 def _write_csv(path: Path, blocks: Iterable[Any], names: list[str], n_rows: int) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
-        pd.DataFrame(columns=names).to_csv(file, index=False)
-        for rows in blocks:
-            pd.DataFrame(rows).to_csv(file, index=False, header=False)
+        for rows in itertools.chain([pd.DataFrame([names])], blocks):
+            frame = pd.DataFrame(rows)
+            frame.to_csv(file, index=False, header=False, quoting=_quoting(frame))
+
+
+def _quoting(frame: pd.DataFrame) -> Literal[0, 2]:
+    """Return csv's mode of quoting: all texts if one has a carriage return, which Python 3.11.7 does not quote."""
+    texts = frame.select_dtypes(exclude="number").to_numpy(dtype=object).ravel()
+    has_return = any("\r" in text for text in texts if isinstance(text, str))
+    return csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL
 
 
 def _write_parquet(path: Path, blocks: Iterable[Any], names: list[str], n_rows: int) -> None:
