@@ -297,6 +297,19 @@ def test_columns_in_the_names_of_parquet_folders_are_read(call, tmp_path):
     assert len(planned(call, part.parent)) == len(planned(call, part)) == 2
 
 
+def test_numbered_parquet_files_are_read_in_the_order_of_their_numbers(call, tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(X, columns=["x", "y"])
+    frame.to_csv(tmp_path / "whole.csv", index=False)
+    (tmp_path / "parts").mkdir()
+    for number, start in enumerate(range(0, 40, 3)):  # as Dask names them
+        frame[start : start + 3].to_parquet(tmp_path / f"parts/part.{number}.parquet", index=False)
+    call("fit whole.csv --model KernelEmbedding -o m.polyfold")
+    for rows in ("whole.csv", "parts"):
+        call(f"transform m.polyfold {rows} -o {rows}.npy")
+    np.testing.assert_array_equal(np.load("whole.csv.npy"), np.load("parts.npy"))
+
+
 def test_a_named_index_of_a_parquet_file_is_a_column(call, tmp_path):
     pytest.importorskip("pyarrow")
     frame = pd.DataFrame(X, columns=["x", "y"]).assign(c=[f"n{i}" for i in range(40)])

@@ -315,8 +315,14 @@ def _note_left_out(path: Path, position: int, reason: str) -> None:
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """Return the parquet files of a folder and its subfolders, as Dask and Spark write them, sorted by name."""
-    return sorted(path for path in folder.rglob("*.parquet") if path.is_file() and path.name[0] not in "_.")
+    """Return the parquet files of a folder and its subfolders in the order in which Dask and Spark number them."""
+    files = (path for path in folder.rglob("*.parquet") if path.is_file() and path.name[0] not in "_.")
+    return sorted(files, key=_natural_order)
+
+
+def _natural_order(path: Path) -> list[str | int]:
+    """Return a key that sorts part.2 before part.10."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", str(path))]
 
 
 def find_header(records: list[list[str]]) -> tuple[bool, bool]:
