@@ -28,7 +28,7 @@ from polyfold._validation import (
 from polyfold.ensembles._dask_search import DaskSearch
 from polyfold.ensembles._module_search import ENGINES, Modules, ModuleSearch, SearchResult
 from polyfold.exceptions import CoverageWarning
-from polyfold.neighbors import neighbor_graph
+from polyfold.neighbors import GRAPH_MODES, mode_graph
 from polyfold.sources import (
     Source,
     as_block,
@@ -266,10 +266,9 @@ class ModularNeighbors(LongFit, MetaEstimatorMixin, BaseEstimator):
         -------
         graph : CSR matrix of shape (n, n_samples_fit)
         """
-        check_choice("mode", mode, ("connectivity", "distance"))
+        check_choice("mode", mode, GRAPH_MODES)
         distances, indices = self.kneighbors(X, n_neighbors, modules=modules, expand=expand)
-        values = distances if mode == "distance" else np.ones_like(distances)
-        return sp.csr_matrix(neighbor_graph(values, indices, self.n_samples_fit_))
+        return mode_graph(distances, indices, self.n_samples_fit_, mode)
 
     def radius_neighbors(
         self,

@@ -16,7 +16,7 @@ from polyfold._typing import FloatArray, IntArray, RandomState, Rows
 from polyfold._validation import check_choice, check_count, keeps_state_on_failure
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, network_to_fit
 from polyfold.estimators._bootstrap_rows import take_feature_names
-from polyfold.estimators._code_neighbors import MODES, code_graph
+from polyfold.neighbors import GRAPH_MODES, mode_graph
 from polyfold.sources import in_memory
 
 
@@ -102,7 +102,7 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         -------
         self : object
         """
-        check_choice("mode", self.mode, MODES)
+        check_choice("mode", self.mode, GRAPH_MODES)
         check_count("n_neighbors", self.n_neighbors)
         X = in_memory(X)
         n_threads(self.n_jobs)
@@ -165,7 +165,7 @@ class BootstrapNeighborsTransformer(LongFit, ClassNamePrefixFeaturesOutMixin, Tr
         return self.network_.kneighbors_graph(X, k, mode)
 
     def _graph(self, distances: NDArray, indices: NDArray) -> sp.csr_matrix:
-        graph = code_graph(distances, indices, self.n_samples_fit_, self.mode)
+        graph = mode_graph(distances, indices, self.n_samples_fit_, self.mode)
         return graph.astype(self.network_.embedding_.dtype, copy=False)
 
     def _n_entries(self) -> int:

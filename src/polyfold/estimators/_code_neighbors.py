@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, Literal
 
-import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
@@ -13,10 +12,8 @@ from polyfold._threads import using_threads
 from polyfold._typing import FloatArray, IntArray, Rows
 from polyfold._validation import check_choice, check_count
 from polyfold.bootstrap import Encoder, level_of, nearest_by_codes
-from polyfold.neighbors import neighbor_graph
+from polyfold.neighbors import GRAPH_MODES, mode_graph
 from polyfold.sources import by_blocks
-
-MODES = ("connectivity", "distance")
 
 
 class CodeNeighborsMixin:
@@ -111,9 +108,9 @@ class CodeNeighborsMixin:
         graph : sparse matrix of shape (n_samples, n_samples_fit), CSR
             The neighbours of every row by rising distance; distances of zero are stored.
         """
-        check_choice("mode", mode, MODES)
+        check_choice("mode", mode, GRAPH_MODES)
         distances, indices = self.kneighbors(X, n_neighbors, layer=layer)
-        return code_graph(distances, indices, self.encoder_.codes[0].shape[1], mode)
+        return mode_graph(distances, indices, self.encoder_.codes[0].shape[1], mode)
 
     def _codes_of(self, X: Rows) -> list[NDArray]:
         """Return the codes of rows in all layers, (V, n) each."""
@@ -153,9 +150,3 @@ def code_neighbors(
     layers = list(range(len(encoder.sizes))) if layers is None else layers
     agreements, indices = nearest_by_codes(points, encoder.codes, encoder.sizes, k, layers=layers, own=own)
     return 1 - agreements / sum(len(encoder.codes[layer]) for layer in layers), indices
-
-
-def code_graph(distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> sp.csr_matrix:
-    """Return the graph of lists of neighbours, as scikit-learn's `kneighbors_graph` gives it."""
-    values = np.ones_like(distances) if mode == "connectivity" else distances
-    return sp.csr_matrix(neighbor_graph(values, indices, n_columns))

@@ -23,6 +23,8 @@ from polyfold.exceptions import GraphWarning
 SEARCHES: dict[str, Any] = {}
 ENGINES = ("auto", "exact", "faiss", "pynndescent", "precomputed")
 APPROXIMATE = ("faiss", "pynndescent")
+# Entries of neighbour graphs: ones, or distances.
+GRAPH_MODES = ("connectivity", "distance")
 # scikit-learn searches by trees up to this many columns, which is exact and fast for any number of rows.
 _TREE_COLUMNS = 15
 # Rows on which the recall of approximate searches is estimated, with a standard error of about 0.01.
@@ -96,6 +98,12 @@ def neighbor_graph(values: NDArray, indices: NDArray, n_columns: int) -> sp.csr_
     is_column = indices >= 0
     pointers = np.concatenate([[0], np.cumsum(is_column.sum(axis=1))])
     return sp.csr_array((values[is_column], indices[is_column], pointers), shape=(len(indices), n_columns))
+
+
+def mode_graph(distances: NDArray, indices: NDArray, n_columns: int, mode: str) -> sp.csr_matrix:
+    """Return lists of neighbours as the graph of scikit-learn's `kneighbors_graph`, with a `mode` of `GRAPH_MODES`."""
+    values = distances if mode == "distance" else np.ones_like(distances)
+    return sp.csr_matrix(neighbor_graph(values, indices, n_columns))
 
 
 def find_neighbors(X: Any, n_neighbors: int, *, engine: Any = "auto", n_jobs: int | None = None) -> Neighborhoods:
