@@ -3,7 +3,6 @@
 import copy
 import os
 import warnings
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +26,6 @@ from polyfold._validation import (
 from polyfold.bootstrap import (
     Encoder,
     FirstLayer,
-    Output,
     check_settings,
     child_stream,
     fit_encoder,
@@ -43,7 +41,6 @@ from polyfold.bootstrap import (
 from polyfold.clustering import select_feature_fraction
 from polyfold.estimators._bootstrap_rows import (
     KINDS,
-    RowReader,
     Subsample,
     advise_scaling,
     is_text,
@@ -304,8 +301,8 @@ class MultilayerBootstrapNetwork(
             self._finish(seed, output_dtype(rows, X))
         with phase("other rows"):
             if subsample is not None and transform_rest:
-                reader = RowReader(self.encoder_, len(sizes) - 1, partial(_read_output, self.output_))
-                (self.embedding_,) = subsample.transform_rest(reader, (self.embedding_,))
+                last = len(sizes) - 1
+                self.embedding_ = subsample.transform_rest(self.encoder_, last, self.output_, self.embedding_)
         return replicates, subsample
 
     def _fit_encoder(
@@ -408,11 +405,6 @@ class MultilayerBootstrapNetwork(
 
 def _not_stored(replicate: int | None) -> None:
     """Stand for the checkpoints of a fit without any."""
-
-
-def _read_output(output: Output, codes: NDArray) -> tuple[NDArray]:
-    """Coordinates of (V, n) codes."""
-    return (output.transform(codes),)
 
 
 def network_to_fit(

@@ -1,6 +1,5 @@
 """Clustering on the similarity of a multilayer bootstrap network [Zhang2016, app. E]."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from polyfold.clustering import (
     select_layer,
 )
 from polyfold.estimators._bootstrap import MultilayerBootstrapNetwork, network_to_fit
-from polyfold.estimators._bootstrap_rows import RowReader
 from polyfold.estimators._tree_clustering import Checkpoint, TreeClusterer
 
 
@@ -60,8 +58,7 @@ class NetworkRepresentation(BaseEstimator):
         if subsample is None:
             return Z, slice(None)
         with phase("other rows"):
-            reader = RowReader(encoder, self.layer_, partial(_read_one, self.readout_))
-            (Z,) = subsample.transform_rest(reader, (Z,))
+            Z = subsample.transform_rest(encoder, self.layer_, self.readout_, Z)
         return Z, subsample.indices
 
     def transform(self, X: Any) -> NDArray:
@@ -106,11 +103,6 @@ class NetworkRepresentation(BaseEstimator):
 def default_network(n_clusters: int | None, n_jobs: int | None) -> MultilayerBootstrapNetwork:
     """Return the network of clusterers; if the number of clusters is not known, it has layers of all widths."""
     return MultilayerBootstrapNetwork(2, n_classes=n_clusters or 2, n_jobs=n_jobs)
-
-
-def _read_one(readout: SpectralReadout, codes: NDArray) -> tuple[NDArray]:
-    """Coordinates of (V, n) codes, for `RowReader`."""
-    return (readout.transform(codes),)
 
 
 class BootstrapClustering(TreeClusterer):

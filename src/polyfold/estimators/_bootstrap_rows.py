@@ -2,8 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,36 +27,19 @@ HEAVY, ADVICE_ROWS = 0.9, 5000
 
 
 @dataclass(frozen=True)
-class RowReader:
-    """Codes of rows in one layer, and what is computed from them; small enough to be sent to workers.
-
-    Attributes
-    ----------
-    encoder : Encoder
-    level : int
-    read : callable
-        From (V, n) codes to arrays with a row for each of n rows.
-    """
-
-    encoder: Encoder
-    level: int
-    read: Callable[[NDArray], tuple[NDArray, ...]]
-
-    def __call__(self, rows: Any) -> tuple[NDArray, ...]:
-        """Return the arrays for rows."""
-        return self.read(self.encoder.encode(self.encoder.first.adapt(rows), self.level))
-
-
-@dataclass(frozen=True)
 class Subsample:
     """All rows, and the ascending numbers of those that a network learned from."""
 
     source: Source
     indices: NDArray
 
-    def transform_rest(self, reader: RowReader, known: tuple[NDArray, ...]) -> tuple[NDArray, ...]:
-        """Return arrays for all rows, given those for the rows of the sample."""
-        return transform_rest(self.source, reader, self.indices, known)
+    def transform_rest(self, encoder: Encoder, level: int, output: Any, known: NDArray) -> NDArray:
+        """Return the coordinates of all rows by the output of a layer, given those of the sample."""
+        return transform_rest(self.source, partial(_coordinates, encoder, level, output), self.indices, known)
+
+
+def _coordinates(encoder: Encoder, level: int, output: Any, rows: Any) -> NDArray:
+    return output.transform(encoder.encode(encoder.first.adapt(rows), level))
 
 
 def training_rows(network: Any, X: Any, seeds: np.random.SeedSequence) -> tuple[Any, Subsample | None]:

@@ -31,32 +31,26 @@ def pick_rows(source: Source, numbers: NDArray) -> Matrix:
     return stack_rows(source.reduce(partial(_pick, numbers), _joined, rows, what="blocks read"))
 
 
-def transform_rest(
-    source: Source, function: Callable[[Matrix], tuple[NDArray, ...]], known: NDArray, results: tuple[NDArray, ...]
-) -> tuple[NDArray, ...]:
-    """Return the arrays of `function` for all rows, given those of some rows.
+def transform_rest(source: Source, function: Callable[[Matrix], NDArray], known: NDArray, results: NDArray) -> NDArray:
+    """Return the results of `function` for all rows, given those of some rows.
 
     Parameters
     ----------
     source : Source
     function : callable
-        Takes a block of rows and returns arrays with a row for each. It must be possible to pickle it.
+        Takes a block of rows and returns an array with a row for each. It must be possible to pickle it.
     known : ndarray of shape (m,)
         Ascending numbers of the rows whose results are given.
-    results : tuple of arrays of m rows
+    results : ndarray of m rows
         The results of these rows.
     """
     rows = min(REST_ROWS, max(64, REST_BYTES // source.row_bytes))
     found = source.reduce(partial(_apply_to_others, function, known), _joined, rows, what="blocks of other rows")
     others = np.ones(source.n_rows, dtype=bool)
     others[known] = False
-    filled = []
-    for number, given in enumerate(results):
-        out = np.empty((source.n_rows, *given.shape[1:]), dtype=given.dtype)
-        out[known] = given
-        out[others] = np.concatenate([given[:0], *(part[number] for part in found)])
-        filled.append(out)
-    return tuple(filled)
+    out = np.empty((source.n_rows, *results.shape[1:]), dtype=results.dtype)
+    out[known], out[others] = results, np.concatenate([results[:0], *found])
+    return out
 
 
 def _pick(numbers: NDArray, start: int, block: Matrix) -> list[Matrix]:
@@ -64,9 +58,7 @@ def _pick(numbers: NDArray, start: int, block: Matrix) -> list[Matrix]:
     return [block[wanted]] if len(wanted) else []
 
 
-def _apply_to_others(
-    function: Callable[[Matrix], tuple[NDArray, ...]], known: NDArray, start: int, block: Matrix
-) -> list[tuple[NDArray, ...]]:
+def _apply_to_others(function: Callable[[Matrix], NDArray], known: NDArray, start: int, block: Matrix) -> list[NDArray]:
     others = np.setdiff1d(np.arange(block.shape[0]), _within(known, start, block), assume_unique=True)
     return [function(block[others])] if len(others) else []
 
