@@ -3,7 +3,6 @@
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polyfold._threads import using_threads
@@ -90,11 +89,10 @@ class KernelEmbedding(SpectralEstimator):
         Z : ndarray of shape (n_samples, n_components)
             What `transform` returns for the same rows. Graph kernels store it, so neighbours are searched once.
         """
-        Z = self.fit(X)._stored_coordinates(X)
-        if Z is None:
+        if not self.fit(X)._has_coordinates_of(X):
             return self.transform(X)
-        Z = np.pad(Z, ((0, 0), (0, self.n_components - Z.shape[1])))
-        return Z.astype(self._validate(X, reset=False).dtype, copy=False)
+        Z = self.spectrum_.training_coordinates(self._validate(X, reset=False).dtype)
+        return np.pad(Z, ((0, 0), (0, self.n_components - Z.shape[1])))
 
     @by_blocks
     def transform(self, X: Rows) -> FloatArray:
@@ -115,13 +113,10 @@ class KernelEmbedding(SpectralEstimator):
         with using_threads(self.n_jobs):
             return self.spectrum_.coordinates(X, np.eye(kept, self._n_features_out))
 
-    def _stored_coordinates(self, X: Rows) -> NDArray | None:
-        """Return the coordinates of the training rows, or None if `transform` has to compute them."""
+    def _has_coordinates_of(self, X: Rows) -> bool:
+        """Whether `transform` of the training rows is stored: a graph kernel was fitted to all of them."""
         operator = self.spectrum_.operator
-        # Without landmarks all rows were fitted, and only then have values.
-        if is_stream(X) or operator is None or not operator.finds_itself or self.landmarks_ is not None:
-            return None
-        return self.spectrum_.training_coordinates()
+        return not is_stream(X) and operator is not None and operator.finds_itself and self.landmarks_ is None
 
     def _fit_spectrum(self, spectrum: Spectrum, X: Matrix) -> Self:
         warn_of_empty_columns(self.n_components, spectrum.eigenvalues.size)

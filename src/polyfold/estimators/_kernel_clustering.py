@@ -86,11 +86,11 @@ class KernelRepresentation(BaseEstimator):
 
     def _of_training_rows(self, X: Any) -> NDArray:
         """Return `transform` of the training rows; if their values are stored, without searching neighbours again."""
-        Z, operator = self.model_._stored_coordinates(X), self.model_.spectrum_.operator
-        if Z is None or operator is None:
+        if not self.model_._has_coordinates_of(X):
             return np.asarray(self.transform(X))
-        dtype = self.model_._validate(X, reset=False).dtype
-        return self._join(operator.on_rows(operator.components), Z, dtype)
+        spectrum, dtype = self.model_.spectrum_, self.model_._validate(X, reset=False).dtype
+        components = spectrum.operator.on_rows(spectrum.operator.components)
+        return self._join(components, spectrum.training_coordinates(), dtype)
 
     def _join(self, components: NDArray, Z: NDArray, dtype: Any) -> NDArray:
         """Put the trivial coordinates of connected components before others, and scale rows to unit length."""

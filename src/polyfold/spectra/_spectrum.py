@@ -60,10 +60,14 @@ class Spectrum:
         """Operator of a graph kernel; None for kernels of two points."""
         return getattr(self.features, "operator", None)
 
-    def training_coordinates(self) -> NDArray:
-        """Return c(x) of the training rows of a graph kernel, without a search for their neighbours."""
+    def training_coordinates(self, dtype: Any = np.float64) -> NDArray:
+        """Return c(x) of the training rows of a graph kernel, without a search for their neighbours.
+
+        They are the `coordinates` of the same rows in `dtype`.
+        """
         features: Any = self.features
-        return features.operator.on_rows(features.functions @ self.readout)
+        Z = features.operator.on_rows(features.functions @ self.readout.astype(dtype, copy=False))
+        return Z.astype(dtype, copy=False)
 
     def coordinates(self, X: Matrix, weights: NDArray | None = None) -> NDArray:
         """Return c(x), or c(x) @ weights, for the rows of `X`, block by block.
