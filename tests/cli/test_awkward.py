@@ -129,12 +129,26 @@ def test_sparse_files_are_not_transposed(call, tmp_path, form):
         assert "s.npz" in call("transform m.polyfold s.npz -o sparse.npy", code=2)
 
 
-@pytest.mark.parametrize("columns", [2**24 + 1, 10**12])
-def test_a_small_file_with_more_columns_than_memory_is_refused(call, tmp_path, columns):
+@pytest.mark.parametrize("columns", [2**20 + 1, 10**12])
+def test_a_small_file_with_many_columns_is_refused(call, tmp_path, columns):
     matrix = sp.random(20, 4, 0.5, format="csr", random_state=0)
     parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
     np.savez(tmp_path / "s.npz", **parts, shape=np.array([20, columns]))
-    assert f"must have at most 16777216 columns, got {columns}" in call("fit s.npz -o m.polyfold", code=2)
+    error = call("cluster s.npz -n 2 -o groups.csv", code=2)
+    assert f"s.npz has {columns} columns in {(tmp_path / 's.npz').stat().st_size} bytes; remove columns" in error
+
+
+def test_an_empty_array_with_many_columns_is_refused(call, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    zarr.open_array(str(tmp_path / "e.zarr"), mode="w", shape=(3, 2**24), chunks=(1, 2**20), dtype="f8")
+    assert "e.zarr has 16777216 columns in" in call("cluster e.zarr -n 2 -o groups.csv", code=2)
+
+
+def test_a_file_with_a_byte_for_every_column_is_read(tmp_path):
+    from polyfold.cli._formats import Selection, open_data
+
+    np.save(tmp_path / "wide.npy", np.zeros((1, 2**20 + 1), dtype=np.uint8))
+    assert open_data(tmp_path / "wide.npy", Selection()).n_columns == 2**20 + 1
 
 
 def test_a_column_number_beyond_the_sparse_matrix_is_refused_with_the_file(call, tmp_path):

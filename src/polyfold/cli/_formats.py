@@ -20,8 +20,8 @@ from polyfold.tables import Csv, Parquet, TableData, parquet_files
 IMAGES = (".png", ".jpg", ".jpeg")
 # Arrays of an .npz file that are a CSR or CSC matrix, as scipy.sparse.save_npz writes it.
 CSR = {"data", "indices", "indptr", "shape"}
-# Columns of an array; a vector of them must fit in memory, whatever a sparse or empty file declares.
-MOST_COLUMNS = 2**24
+# Columns that a sparse, empty or compressed file may have in any case; beyond, it must have a byte for each.
+MOST_COLUMNS = 2**20
 # Bytes of a block of rows in double precision, and bounds of its rows.
 BLOCK_BYTES = 2**26
 MIN_ROWS, MAX_ROWS = 256, 65_536
@@ -68,8 +68,11 @@ class ArrayData:
             raise ValueError(f"{self.path} must hold a matrix with rows and columns, got shape {tuple(shape)}.")
         if dtype.kind not in "fiub":
             raise ValueError(f"{self.path} must hold numbers, got {dtype}.")
-        if shape[1] > MOST_COLUMNS:
-            raise ValueError(f"{self.path} must have at most {MOST_COLUMNS} columns, got {shape[1]}.")
+        if shape[1] > MOST_COLUMNS and shape[1] > (size := _n_bytes(self.path)):
+            raise ValueError(
+                f"{self.path} has {shape[1]} columns in {size} bytes; remove columns without values, or resize images "
+                "with --size."
+            )
 
     @property
     def n_rows(self) -> int:
@@ -112,6 +115,11 @@ class ArrayData:
         if isinstance(self.values, np.ndarray) or sp.issparse(self.values):
             return self.pick(self.values)
         return stack_rows(list(self.blocks(block_rows(self))))
+
+
+def _n_bytes(path: Path) -> int:
+    """Return the size of a file, or of all files in a folder."""
+    return sum(file.stat().st_size for file in (path.rglob("*") if path.is_dir() else [path]))
 
 
 FileData: TypeAlias = ArrayData | TableData
