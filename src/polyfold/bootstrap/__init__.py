@@ -14,7 +14,6 @@ from polyfold.bootstrap._encoder import layers_for as layers_for
 from polyfold.bootstrap._encoder import make_first_layer as make_first_layer
 from polyfold.bootstrap._inverted_index import SparseSearch as SparseSearch
 from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint as LayerCheckpoint
-from polyfold.bootstrap._layer_checkpoint import replicate_checkpoints as replicate_checkpoints
 from polyfold.bootstrap._layer_checkpoint import stored_seed as stored_seed
 from polyfold.bootstrap._output import Output as Output
 from polyfold.bootstrap._output import SpectralReadout as SpectralReadout

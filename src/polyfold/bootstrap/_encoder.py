@@ -20,7 +20,7 @@ training rows, V·n numbers of one or two bytes; nothing of size n × k exists.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
@@ -129,11 +129,19 @@ class Encoder:
 
     def encode(self, X: Any, layer: int) -> np.ndarray:
         """Codes of rows in a layer (0 is the first): (V, n)."""
-        return self._encode_up_to(X, layer)[-1]
+        return self.encode_layers(X, layer)[-1]
 
-    def encode_layers(self, X: Any) -> list[np.ndarray]:
-        """Codes of rows in every layer: (V, n) each."""
-        return self._encode_up_to(X, len(self.sizes) - 1)
+    def encode_layers(self, X: Any, last: int | None = None) -> list[np.ndarray]:
+        """Codes of rows in every layer, or in those up to the layer `last`: (V, n) each."""
+        rows, n_layers = self.first.prepare(X), len(self.sizes) if last is None else last + 1
+        codes = [assign_rows(self._searches(0)[0], rows, self.sizes[0])]
+        for level in range(1, n_layers):
+            parts = [
+                assign_rows(search, self.replicate(codes[-1], number).T, self.sizes[level])
+                for number, search in enumerate(self._searches(level))
+            ]
+            codes.append(np.vstack(parts))
+        return codes
 
     def up_to(self, layer: int) -> "Encoder":
         """Return the same network without the layers above `layer`."""
@@ -144,17 +152,6 @@ class Encoder:
         """Codes of one replicate among the (V, n) codes of all."""
         size = len(codes) // self.n_replicates
         return codes[number * size : (number + 1) * size]
-
-    def _encode_up_to(self, X: Any, layer: int) -> list[np.ndarray]:
-        rows = self.first.prepare(X)
-        codes = [assign_rows(self._searches(0)[0], rows, self.sizes[0])]
-        for level in range(1, layer + 1):
-            parts = [
-                assign_rows(search, self.replicate(codes[-1], number).T, self.sizes[level])
-                for number, search in enumerate(self._searches(level))
-            ]
-            codes.append(np.vstack(parts))
-        return codes
 
     def _searches(self, level: int) -> Sequence[LayerSearch]:
         """Return the searches of a layer, one per replicate above the first layer; built once, and not stored."""
@@ -247,7 +244,7 @@ def fit_replicates(
     *,
     seeds: np.random.SeedSequence,
     fewest: int = 2,
-    checkpoint: Callable[[int | None], LayerCheckpoint | None] = lambda number: None,
+    checkpoint: LayerCheckpoint | None = None,
     **options: Any,
 ) -> tuple[Encoder, dict[int, float]]:
     """Fit pairs of replicates until the similarity of the last layer is reliable.
@@ -258,8 +255,8 @@ def fit_replicates(
         As in `fit_encoder`.
     fewest : int, default=2
         Replicates that are fitted in any case.
-    checkpoint : callable
-        Where the layers of a replicate, given by its number, are stored.
+    checkpoint : LayerCheckpoint, optional
+        Where the layers of all replicates are stored.
     **options : dict
         Further arguments of `fit_encoder`.
 
@@ -274,7 +271,8 @@ def fit_replicates(
     fitted, similarities, found = [], [], {}
     # The bar counts the most replicates, so it may end early.
     for number in track(range(MAX_REPLICATES), "replicates"):
-        settings = {"n_clusterings": REPLICATE_CLUSTERINGS, "seeds": seeds, "checkpoint": checkpoint(number)}
+        stored = None if checkpoint is None else checkpoint.of_replicate(number)
+        settings = {"n_clusterings": REPLICATE_CLUSTERINGS, "seeds": seeds, "checkpoint": stored}
         fitted.append(fit_encoder(rows, first, sizes, replicate=number, **settings, **options))
         codes = fitted[number].codes[-1]
         similarities.append((codes[:, pairs[0]] == codes[:, pairs[1]]).mean(axis=0))

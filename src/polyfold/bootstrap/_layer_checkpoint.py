@@ -3,7 +3,6 @@
 import io
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ class LayerCheckpoint:
     """
 
     def __init__(self, folder: str | os.PathLike[str], settings: dict[str, Any], *, seed: int) -> None:
-        self.folder = Path(folder)
+        self.folder, self._settings, self._seed = Path(folder), settings, seed
         wanted = portable({**settings, "seed": seed})
         stored = _read_state(self.folder)
         self._state = {**wanted, "layers": {}} if stored is None else stored
@@ -44,6 +43,10 @@ class LayerCheckpoint:
             )
         if stored is None:
             self._write()
+
+    def of_replicate(self, number: int) -> "LayerCheckpoint":
+        """Return the checkpoint of one replicate, a folder within this one."""
+        return LayerCheckpoint(self.folder / f"replicate-{number}", self._settings, seed=self._seed)
 
     def load(self, layer: int) -> dict[str, np.ndarray] | None:
         """Return the arrays of a finished layer, or None if it is not finished."""
@@ -68,16 +71,6 @@ class LayerCheckpoint:
     def _write(self) -> None:
         content = {**self._state, "digest": fingerprint(self._state)}
         write_file(self.folder / STATE, json.dumps(content, indent=1).encode())
-
-
-def replicate_checkpoints(
-    folder: str | os.PathLike[str], settings: dict[str, Any], seed: int
-) -> Callable[[int | None], LayerCheckpoint]:
-    """Return a function that gives the checkpoint of a replicate by its number, and of a single network by None."""
-    whole = LayerCheckpoint(folder, settings, seed=seed)
-    return lambda replicate: (
-        whole if replicate is None else LayerCheckpoint(Path(folder) / f"replicate-{replicate}", settings, seed=seed)
-    )
 
 
 def stored_seed(folder: str | os.PathLike[str]) -> int | None:

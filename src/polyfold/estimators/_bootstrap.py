@@ -26,6 +26,7 @@ from polyfold._validation import (
 from polyfold.bootstrap import (
     Encoder,
     FirstLayer,
+    LayerCheckpoint,
     check_settings,
     child_stream,
     fit_encoder,
@@ -35,7 +36,6 @@ from polyfold.bootstrap import (
     layer_sizes,
     layers_for,
     make_first_layer,
-    replicate_checkpoints,
     stream_seed,
 )
 from polyfold.clustering import select_feature_fraction
@@ -290,9 +290,9 @@ class MultilayerBootstrapNetwork(
         rows, subsample = training_rows(self, X, seeds)
         self.sample_indices_ = None if subsample is None else subsample.indices
         sizes = layer_sizes(self, rows)
-        stored = _not_stored
+        stored = None
         if checkpoint is not None:
-            stored = replicate_checkpoints(checkpoint, settings(self, rows, sizes), seed)
+            stored = LayerCheckpoint(checkpoint, settings(self, rows, sizes), seed=seed)
         if self.metric_ == "euclidean":
             advise_scaling(self, rows)
         with phase("network"):
@@ -306,7 +306,12 @@ class MultilayerBootstrapNetwork(
         return replicates, subsample
 
     def _fit_encoder(
-        self, X: Any, sizes: list[int], n_clusters: int | None, seeds: np.random.SeedSequence, stored: Any
+        self,
+        X: Any,
+        sizes: list[int],
+        n_clusters: int | None,
+        seeds: np.random.SeedSequence,
+        checkpoint: LayerCheckpoint | None,
     ) -> tuple[Encoder, Encoder | None]:
         """Return the layers, and the replicates if the number of clusterings is selected."""
         first = make_first_layer(X, metric=self.metric_, neighbors=self.neighbors, n_centers=sizes[0], seeds=seeds)
@@ -318,7 +323,7 @@ class MultilayerBootstrapNetwork(
         if is_auto(self.n_clusterings):
             is_small = X.shape[0] <= SEARCH_ROWS or self.metric_ == "precomputed"
             if is_small:
-                replicates, found = fit_replicates(rows, first, sizes, checkpoint=stored, **options)
+                replicates, found = fit_replicates(rows, first, sizes, checkpoint=checkpoint, **options)
             else:
                 # All replicates, because they also select the layer of clusterers: six pairs instead of one.
                 sample = X[sample_rows(X.shape[0], SEARCH_ROWS, child_stream(seeds, "pilot", 2))]
@@ -329,7 +334,7 @@ class MultilayerBootstrapNetwork(
                 return replicates, replicates
             # One network of as many clusterings: each of them sees twice as many codes as in two replicates.
             n_clusterings = count * REPLICATE_CLUSTERINGS
-        encoder = fit_encoder(rows, first, sizes, n_clusterings=n_clusterings, checkpoint=stored(None), **options)
+        encoder = fit_encoder(rows, first, sizes, n_clusterings=n_clusterings, checkpoint=checkpoint, **options)
         return encoder, replicates
 
     def _fractions(self) -> dict[str, Any]:
@@ -401,10 +406,6 @@ class MultilayerBootstrapNetwork(
         tags.input_tags.sparse = exact or self.metric == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _not_stored(replicate: int | None) -> None:
-    """Stand for the checkpoints of a fit without any."""
 
 
 def network_to_fit(
