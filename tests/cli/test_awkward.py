@@ -35,7 +35,7 @@ def test_a_last_column_without_a_name_is_kept_if_any_row_has_a_value(call, tmp_p
     assert "left out" not in call.notes
 
 
-@pytest.mark.parametrize("form", ["({})", "\u2212{}", "1\u00a0000.{}", "{}?"])
+@pytest.mark.parametrize("form", ["({})", "\u2212{}", "1\u00a0000.{}", "{}?", "- {}", "\u0661{}"])
 def test_numbers_in_unknown_forms_are_not_left_out_without_a_remark(call, write, form):
     path = write([form.format(value) if row else value for row, value in enumerate(np.arange(10, 50))])
     kind, remark = planned(call, path)["c"]
@@ -105,6 +105,19 @@ def test_parquet_files_with_one_name_for_two_columns_are_refused(call, tmp_path)
     table = pa.Table.from_arrays([pa.array(X[:, 0]), pa.array(X[:, 1])], names=["a", "a"])
     pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / "t.parquet")
     assert "the name 'a' occurs more than once; rename a column" in call("fit t.parquet --plan", code=2)
+
+
+def test_integers_with_missing_values_are_not_rounded(call, tmp_path):
+    pytest.importorskip("pyarrow")
+    large = [None if i == 5 else 2**53 + 1 + 2 * i for i in range(40)]
+    parquet(tmp_path / "t.parquet", id=large, c=[None if i == 3 else i % 5 for i in range(40)])
+    call("cluster t.parquet -n 2 --id id -o groups.csv")
+    assert pd.read_csv(tmp_path / "groups.csv", dtype=str)["id"].fillna("").tolist() == [str(i or "") for i in large]
+    found = call("fit t.parquet --categorical id --plan --json")["columns"]
+    assert {column["name"]: (column["kind"], column["distinct"], column["example"]) for column in found[2:]} == {
+        "id": ("category", 39, str(2**53 + 1)),
+        "c": ("number", 5, "0"),
+    }
 
 
 def test_numbers_that_parquet_stores_as_text_are_numbers(call, tmp_path):

@@ -8,9 +8,10 @@ import pandas as pd
 
 # Text that begins like a number: dates, times, numbers with units.
 LIKE_NUMBER = r"[-+−(]?\s?[$€£¥]?\s?\d.*"
-# A number with at most one symbol before or after it.
+# A number with at most one symbol before or after it, from which a space may separate it.
 PARTS = (
-    r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)\s?(?P<number>[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)\s?(?P<after>[%$€£¥]?)\s*$"
+    r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)(?:(?<=[$€£¥])\s)?(?P<number>[0-9.,]*[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?)"
+    r"(?:\s(?=[%$€£¥]))?(?P<after>[%$€£¥]?)\s*$"
 )
 
 
@@ -51,7 +52,7 @@ class NumberFormat:
 
     def parse(self, text: pd.Series) -> pd.Series:
         """Return values written in this format as numbers, NaN for those in another format."""
-        text = text.astype(str)  # a file may hold values of another type, such as booleans
+        text = text.astype(str).str.strip()  # a file may hold values of another type, such as booleans
         if self == NumberFormat():
             return pd.to_numeric(text, errors="coerce")
         parts = text.astype(object).str.extract(PARTS)

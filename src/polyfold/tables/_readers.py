@@ -22,6 +22,8 @@ SEPARATORS = ",;\t|"
 SAMPLE, SURVEY = 100, 50_000
 # Several numbers with spaces between them.
 SPACED = r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?(?:\s+[-+]?[\d.]+(?:[eE][-+]?\d+)?)+\s*"
+# Options of pyarrow: all columns, also indices; integers with missing values are not rounded to floats.
+AS_STORED: Any = {"ignore_metadata": True, "integer_object_nulls": True}
 # Spellings of missing values: the same for the header and for the rows below it.
 NA = frozenset(
     ("", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None")
@@ -271,12 +273,12 @@ class Parquet:
     def read(self, columns: Sequence[str], rows: int | None, text: Iterable[str] = ()) -> Iterator[pd.DataFrame]:
         """Yield some columns, at most `rows` rows at a time or all at once."""
         if rows is None:
-            yield self._dataset.to_table(columns=list(columns)).to_pandas(ignore_metadata=True)
+            yield self._dataset.to_table(columns=list(columns)).to_pandas(**AS_STORED)
             return
         ahead = {"batch_readahead": 1, "fragment_readahead": 1}  # bounds the memory
         for batch in self._dataset.to_batches(columns=list(columns), batch_size=rows, **ahead):
             if batch.num_rows:
-                yield batch.to_pandas(ignore_metadata=True)
+                yield batch.to_pandas(**AS_STORED)
 
     def labels(self, column: str) -> pd.Series:
         """Return one column with the type of the file."""
@@ -284,7 +286,7 @@ class Parquet:
 
     def sample(self, columns: Sequence[str], rows: int) -> pd.DataFrame:
         """Return the first rows with the types of the file."""
-        return self._dataset.head(rows, columns=list(columns)).to_pandas(ignore_metadata=True)
+        return self._dataset.head(rows, columns=list(columns)).to_pandas(**AS_STORED)
 
     def number_formats(self, columns: Sequence[str]) -> tuple[dict[str, NumberFormat | None], dict[str, str]]:
         """Return a format for columns of numbers, None for other text, booleans and dates."""
