@@ -59,10 +59,6 @@ def test_means_of_clusterings_show_held_out_sets_first_and_count_missing_ones():
     assert "UMAP + k-means" not in text  # it misses more than one set of every group
 
 
-def test_older_runs_of_ours_are_marked_on_the_page():
-    assert _clusterings.is_older() is ("older than the rest" in peers.page())
-
-
 def test_maps_are_averaged_over_held_out_sets_first():
     scores = {"accuracy": 90.0, "trustworthiness": 0.95, "cpu": 2.0, "megabytes": 1.0}
     behind = {**scores, "accuracy": 89.5, "cpu": 5.0}

@@ -18,29 +18,8 @@ Runs = dict[str, dict[str, dict[str, Run]]]  # by set, method and seed
 
 
 def measured() -> dict[str, Any]:
-    """Read the study; if our clusterers are not in it yet, take their runs from the older study ``peers``."""
-    figures = results("clusterings").get("figures", {"rivals": {}, "sets": {}})
-    return figures if "ours" in figures else {**figures, "ours": _older()}
-
-
-def is_older() -> bool:
-    """Whether our clusterers were measured by the older study."""
-    return "ours" not in results("clusterings").get("figures", {})
-
-
-def _older() -> Runs:
-    names = {"polyfold": "BootstrapClustering(c)", "polyfold, auto": "BootstrapClustering()"}
-    runs: Runs = {}
-    for name, methods in results("peers").get("figures", {}).get("ours", {}).items():
-        for method, label in names.items():
-            found = methods.get(method)
-            if found:
-                rows = zip(found["groups"], found["nmi"], found["ari"], found["cpu"], strict=True)
-                runs.setdefault(name, {})[label] = {
-                    str(seed): {"labels": [n, score, rand, 0.0], "cpu": cpu}
-                    for seed, (n, score, rand, cpu) in enumerate(rows)
-                }
-    return runs
+    """Read the figures of the study."""
+    return results("clusterings").get("figures", {"rivals": {}, "ours": {}, "sets": {}})
 
 
 def together(figures: dict[str, Any]) -> Runs:

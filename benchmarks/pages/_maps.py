@@ -13,7 +13,7 @@ from benchmarks.studies.maps import HELD_OUT
 SCORES = {
     "accuracy": ("Accuracy, %", 1, "highest"),
     "trustworthiness": ("Trustworthiness", 3, "highest"),
-    "time": ("CPU time relative to umap-learn", 2, None),
+    "time": ("CPU time / umap-learn", 2, None),
     "megabytes": ("Peak memory above the data, MB", 0, None),
 }
 NAMES = {"umap": "umap-learn", "tsne": "openTSNE", "pacmap": "PaCMAP", "trimap": "TriMap", "ours": "BootstrapMap"}

@@ -93,8 +93,7 @@ def comparison() -> str:
         shown = [cell.replace("-", "") for cell in cells([own, *peers.values()], digits)]
         first, *others = (f"{cell} ({method})" for cell, method in zip(shown, [name, *peers], strict=True))
         rows.append([label, first, ", ".join(others)])
-    note = "\n\nThe clusters of polyfold were measured with an earlier version." if clusterings.is_older() else ""
-    return f"{table(['', 'polyfold', 'other'], rows)}{note}"
+    return table(["", "polyfold", "other"], rows)
 
 
 def bootstrap_mnist() -> str:
