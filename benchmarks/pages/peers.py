@@ -14,7 +14,7 @@ MARK = "<!-- Written by `python -m benchmarks.pages.peers` from benchmarks/resul
 
 HEAD = """# How polyfold compares
 
-This page compares polyfold with other methods. The [appendix](peers-numbers.md) has the numbers of every data set.
+This page compares methods. The [appendix](peers-numbers.md) has the numbers of every data set.
 
 All numbers come from `benchmarks/studies`. Each method has one setting for all data sets. Run times were measured on
 two shared cores, so compare them only within one table.
@@ -50,7 +50,7 @@ CLUSTERS = """## Clusters
 Labelled sets have at most 5,000 rows. UMAP has 5 components. Leiden runs on UMAP's neighbour graph at resolution 1.
 HDBSCAN has clusters of at least 10 rows. NMI (normalised mutual information) compares clusters with the known classes.
 Brackets show the number of sets if one is missing. polyfold ran with two seeds, other methods with one or two. The
-embeddings (all-MiniLM-L6-v2) are Banking77, definitions of WordNet, and descriptions of Debian's packages.
+embeddings (all-MiniLM-L6-v2) are Banking77, definitions of WordNet, and descriptions of Debian packages.
 The last column is the median CPU time. {faster}
 
 {summary}
