@@ -48,20 +48,12 @@ def standard_position(X: NDArray) -> tuple[NDArray, NDArray, float]:
     return np.ldexp(S, exponent - power), np.ldexp(origin, exponent), float(np.ldexp(1.0, power))
 
 
-def loo_predict(
-    F: NDArray,
-    Y: NDArray,
-    bandwidth: float,
-    *,
-    queries: NDArray | None = None,
-    regressor: str = "nadaraya_watson",
-) -> NDArray:
-    """Predict ``Y[queries]`` from `F` (n, p), each row without itself; returns (n_queries, t)."""
+def loo_predict(F: NDArray, Y: NDArray, bandwidth: float, *, regressor: str = "nadaraya_watson") -> NDArray:
+    """Predict the rows of `Y` (n, t) from `F` (n, p), each row without itself; returns (n, t)."""
     F, _, size = standard_position(F)
     Y, origin, unit = standard_position(Y)
-    queries = np.arange(len(F)) if queries is None else queries
     smooth = _smoother(F, Y, regressor)
-    parts = [smooth(rows, _weights(d2, bandwidth / size)) for rows, d2 in _distance_blocks(F, queries)]
+    parts = [smooth(rows, _weights(d2, bandwidth / size)) for rows, d2 in _distance_blocks(F, np.arange(len(F)))]
     return origin + unit * np.concatenate(parts)
 
 

@@ -250,12 +250,12 @@ def check_numbers(name: str, X: ArrayLike, *, ndim: int | None = 2, minimum: int
     return values
 
 
-def check_labels(name: str, y: ArrayLike, *, ndim: int | None = 1, minimum: int = 1) -> NDArray:
+def check_labels(name: str, y: ArrayLike, *, ndim: int | None = 1) -> NDArray:
     """Return labels of any type as an array of `ndim` axes, or raise."""
     if sp.issparse(y):
         raise TypeError(f"{name} must be a dense array, got a sparse one of shape {y.shape}; pass {name}.toarray().")
     labels = np.asarray(y)
-    _check_shape(name, labels, ndim, minimum)
+    _check_shape(name, labels, ndim, 1)
     return labels
 
 

@@ -179,10 +179,10 @@ def _names_of(labels: NDArray, digits: NDArray) -> dict[str, str]:
     return explain(labels, digits.astype(str)[:, None], feature_names=["digit"], random_state=0).names
 
 
-def _remaining(draws: int = 20) -> list[NDArray]:
+def _remaining() -> list[NDArray]:
     """Draw the modules that remain after half of them are lost, several times."""
     rng = np.random.RandomState(0)
-    return [np.sort(rng.permutation(M)[M // 2 :]) for _ in range(draws)]
+    return [np.sort(rng.permutation(M)[M // 2 :]) for _ in range(20)]
 
 
 def _precision(Z: NDArray, Q: NDArray, truth: NDArray, which: list[NDArray]) -> float:

@@ -5,7 +5,6 @@ from polyfold.clustering._stability import cluster_stability as cluster_stabilit
 from polyfold.clustering._stability import code_trees as code_trees
 from polyfold.clustering._stability import information as information
 from polyfold.clustering._stability import layer_stability as layer_stability
-from polyfold.clustering._stability import mean_stability as mean_stability
 from polyfold.clustering._stability import n_coordinates as n_coordinates
 from polyfold.clustering._stability import row_trees as row_trees
 from polyfold.clustering._stability import select_feature_fraction as select_feature_fraction

@@ -8,7 +8,6 @@ from polyfold.modular._backfit import solve_backfit as solve_backfit
 from polyfold.modular._closed import solve_closed as solve_closed
 from polyfold.modular._gradient import descent_gradient as descent_gradient
 from polyfold.modular._gradient import solve_gradient as solve_gradient
-from polyfold.modular._problem import Allocation as Allocation
 from polyfold.modular._problem import ModularFit as ModularFit
 from polyfold.modular._problem import ModularSolution as ModularSolution
 from polyfold.modular._problem import as_autoencoders as as_autoencoders

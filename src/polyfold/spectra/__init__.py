@@ -1,11 +1,8 @@
 """Kernel to spectrum: top eigenvalues, and coordinates of any point, old or new."""
 
 from polyfold.spectra._builder import FEATURE_MAPS as FEATURE_MAPS
-from polyfold.spectra._builder import Moments as Moments
 from polyfold.spectra._builder import SpectrumBuilder as SpectrumBuilder
 from polyfold.spectra._builder import choose_feature_map as choose_feature_map
-from polyfold.spectra._builder import spectrum_from_kernel as spectrum_from_kernel
-from polyfold.spectra._builder import spectrum_from_moments as spectrum_from_moments
 from polyfold.spectra._builder import spectrum_of as spectrum_of
 from polyfold.spectra._eigen import EIGEN_SOLVERS as EIGEN_SOLVERS
 from polyfold.spectra._eigen import EigenSolver as EigenSolver

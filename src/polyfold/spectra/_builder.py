@@ -30,7 +30,6 @@ def spectrum_of(
     *,
     directions: int,
     landmarks: int = 1000,
-    feature_map: FeatureMap = "auto",
     seed: int = 0,
 ) -> Spectrum:
     """Return the spectrum of a kernel on the rows of `X`.
@@ -43,7 +42,6 @@ def spectrum_of(
         Most directions to keep.
     landmarks : int, default=1000
         Landmarks or random features that approximate a kernel of two points; up to twice as many rows it is exact.
-    feature_map : str or PointFeatures, default="auto"
     seed : int, default=0
         Seed of the landmarks or frequencies.
     """
@@ -52,7 +50,7 @@ def spectrum_of(
             operator = kernel.operator_on(X)
         with phase("eigenvectors"):
             return spectrum_from_operator(operator, directions)
-    return SpectrumBuilder(kernel, feature_map, landmarks, directions, seed).add(X).spectrum()
+    return SpectrumBuilder(kernel, "auto", landmarks, directions, seed).add(X).spectrum()
 
 
 def choose_feature_map(kernel: Kernel, n_samples: int, n_features: int, landmarks: int) -> str:
