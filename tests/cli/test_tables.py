@@ -221,6 +221,28 @@ def test_numbers_of_one_form_are_read_and_reported(call, text, expected, note):
     assert notes == "" if note is None else f"number {note}" in notes
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x;y\n0,5;1.075\n0,25;921\n", [1075, 921]),
+        ("x;y\n0,5;1,5%\n0,25;2%\n", [1.5, 2]),
+        ("x,y\n0.5,1.075\n0.25,921\n", [1.075, 921]),
+        ('x,y\n0.5,"1,075"\n0.25,921\n', [1075, 921]),
+        ("x;y\n0,5;1.5\n0,25;a\n", ["1.5", "a"]),
+        ("x;y\n0,5;007\n0,25;7\n", ["007", "7"]),
+    ],
+)
+def test_targets_have_the_number_format_of_the_file(call, text, expected):
+    from polyfold.cli._formats import Selection, open_data
+    from polyfold.cli._inputs import read_target
+
+    write(text)
+    selection = Selection(target="y")
+    data = open_data("t.csv", selection)
+    np.testing.assert_array_equal(read_target(data, selection), np.array(expected, object))
+    assert list(read_target(data, selection, "labels")) == list(pd.read_csv("t.csv", sep=text[1], dtype=str)["y"])
+
+
 @pytest.mark.parametrize("text", ["a;b\n£1,244;-0.664\n£961;-0.613\n", "a;b\n1,244;£4,654.69\n961;£3\n"])
 def test_a_file_has_one_decimal_mark(call, text):
     """A point that marks decimals in one column makes the commas of the others mark thousands."""

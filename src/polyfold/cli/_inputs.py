@@ -66,25 +66,29 @@ def read_target(data: FileData, selection: Selection, kind: str = "either") -> n
     """
     if selection.target is None:
         return None
-    column = pd.Series(find_target(data, selection), name=selection.target)
+    values, table = find_target(data, selection)
+    column = pd.Series(values)
     if column.isna().any():
         raise ValueError(f"--target must have a value in every row, got {int(column.isna().sum())} missing values.")
     if len(column) != data.n_rows:
         raise ValueError(f"--target must have one value per row, {data.n_rows}, got {len(column)}.")
     if column.dtype.kind in "fiub":
         return column.to_numpy()
-    text, numbers = column.astype(str), pd.to_numeric(column, errors="coerce")
+    text = column.astype(str)
+    if kind == "labels":
+        return text.to_numpy(object)
+    numbers = pd.to_numeric(column, errors="coerce") if table is None else table.to_numbers(column)
     if kind == "numbers" and numbers.isna().any():
         raise ValueError(f"--target must hold numbers, got {text[numbers.isna()].iloc[0]!r}.")
     is_lossless = numbers.notna().all() and numbers.nunique() == text.nunique()
-    return numbers.to_numpy() if kind == "numbers" or (kind == "either" and is_lossless) else text.to_numpy(object)
+    return numbers.to_numpy() if kind == "numbers" or is_lossless else text.to_numpy(object)
 
 
-def find_target(data: FileData, selection: Selection) -> Any:
-    """Return the values of --target: a column, an array of the .npz file, or a file of its own."""
+def find_target(data: FileData, selection: Selection) -> tuple[Any, TableData | None]:
+    """Return the values of --target and their table: a column, an array of the .npz file, or a file of its own."""
     target = str(selection.target)
     if target in data.all_names:
-        return data.column(target)
+        return data.column(target), data if isinstance(data, TableData) else None
     if not selection.files:
         raise ValueError(
             f"--target must be a column of {data.path}, or a file that ends in {', '.join(FORMATS)}, got {target!r}; "
@@ -93,19 +97,19 @@ def find_target(data: FileData, selection: Selection) -> Any:
     return _read_target_file(target, selection)
 
 
-def _read_target_file(path: str, selection: Selection) -> Any:
+def _read_target_file(path: str, selection: Selection) -> tuple[Any, TableData | None]:
     if path.lower().endswith(".npy") and os.path.exists(path):
         values = load_arrays(Path(path))
     else:
         data = open_data(path, replace(selection, array=None))
         if isinstance(data, TableData) and len(data.names) == 1:
-            return data.reader.labels(data.names[0])
+            return data.column(data.names[0]), data
         values = data.whole() if isinstance(data, ArrayData) else np.empty((data.n_rows, data.n_columns))
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
         raise ValueError(f"{path} must hold one target per row, got shape {values.shape}.")
-    return values
+    return values, None
 
 
 def target_for(data: FileData, selection: Selection, estimator: Any) -> np.ndarray | None:

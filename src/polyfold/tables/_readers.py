@@ -221,6 +221,10 @@ class Csv:
             formats[name] = replace(form, example="" if is_literal else form.example)
         return formats, {name: finders[name].unreadable() for name in text}
 
+    def number_format(self, column: str) -> NumberFormat | None:
+        """Return how a column writes its numbers, given the decimal mark of the file; None for text."""
+        return self.number_formats(list(dict.fromkeys((*self.names, column))))[0][column]
+
     def delayed(self) -> list[Any]:
         """Return the table as parts for Dask workers, all columns as text."""
         read = import_extra("dask.dataframe", "dask").read_csv
@@ -305,6 +309,10 @@ class Parquet:
         formats = find_number_formats(finders, text, default=".")
         unreadable = {name: finder.unreadable() for name, finder in finders.items()}
         return {**dict.fromkeys(columns), **numbers, **formats}, unreadable
+
+    def number_format(self, column: str) -> NumberFormat | None:
+        """Return how a column writes its numbers, None for text."""
+        return self.number_formats([column])[0][column]
 
     def delayed(self) -> list[Any]:
         """Return the table as parts for Dask workers."""

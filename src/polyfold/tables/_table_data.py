@@ -9,6 +9,7 @@ import pandas as pd
 
 from polyfold._validation import shortened
 from polyfold.tables._column_kinds import CATEGORY, NUMBER, Column, Plan, make_plan
+from polyfold.tables._number_formats import NumberFormat
 from polyfold.tables._readers import Csv, Parquet
 
 # Values by which the kinds of columns are found, and bounds of their rows.
@@ -52,6 +53,10 @@ class TableData:
     def column(self, name: str) -> pd.Series:
         """Return any column, exactly as it is written."""
         return self.reader.labels(name)
+
+    def to_numbers(self, column: pd.Series) -> pd.Series:
+        """Return any column as numbers in the format of the file, NaN for other text."""
+        return (self.reader.number_format(str(column.name)) or NumberFormat()).parse(column)
 
     def select(self, names: Sequence[str]) -> "TableData":
         """Return the same rows with some columns only."""
