@@ -121,7 +121,6 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         return True
 
     def _fit_rows(self, X: Matrix) -> None:
-        self._check_diversity()
         self._seeds = draw_seed(self.random_state)
         with phase("directions"):
             spectrum = linear_spectrum(X, self._directions(), self._rng())
@@ -181,5 +180,5 @@ class ModularAutoencoder(RemixMixin, LinearAutoencoder):
         return np.random.RandomState(self._seeds)
 
     def _check_parameters(self) -> None:
-        self._check_modules()
+        super()._check_parameters()
         self._check_diversity()

@@ -222,6 +222,5 @@ class BootstrapClustering(TreeClusterer):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        network = MultilayerBootstrapNetwork() if self.network is None else self.network
-        tags.input_tags = get_tags(network).input_tags
+        tags.input_tags = get_tags(self.network or MultilayerBootstrapNetwork()).input_tags
         return tags

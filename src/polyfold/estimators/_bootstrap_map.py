@@ -205,8 +205,7 @@ class BootstrapMap(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        network = MultilayerBootstrapNetwork() if self.network is None else self.network
-        tags.input_tags = get_tags(network).input_tags
+        tags.input_tags = get_tags(self.network or MultilayerBootstrapNetwork()).input_tags
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import _num_samples
 
 from polyfold._linalg import are_unit_rows, as_dense, n_distinct, sample_rows, unit_rows
 from polyfold._policy import N_NEIGHBORS, ROWS_PER_CLUSTER, SEARCH_ROWS, STABILITY_ROWS
@@ -17,7 +16,7 @@ from polyfold.bootstrap import child_stream, stream_seed
 from polyfold.clustering import LabelledTree, fit_tree, n_coordinates
 from polyfold.estimators._bootstrap_clustering import NetworkRepresentation
 from polyfold.estimators._embedding import KernelEmbedding
-from polyfold.estimators._tree_clustering import Checkpoint, Representation, TreeClusterer
+from polyfold.estimators._tree_clustering import Checkpoint, Representation, TreeClusterer, number_of_rows
 from polyfold.exceptions import GraphWarning
 from polyfold.kernels import DiffusionMaps, KernelLike, takes_precomputed
 from polyfold.sources import as_source, by_blocks, in_memory, is_stream, pick_rows
@@ -206,11 +205,6 @@ def _looks_embedded(estimator: BaseEstimator, X: Any) -> bool:
     rows = X if is_stream(X) else check_rows(estimator, X, reset=True, minimum=2)
     sample = some_rows(rows, sample_rows(number_of_rows(rows), STABILITY_ROWS, np.random.SeedSequence(0)))
     return are_unit_rows(as_dense(sample)) and n_distinct(sample) > N_NEIGHBORS
-
-
-def number_of_rows(X: Any) -> int:
-    """Count the rows of an array or a stream."""
-    return as_source(X).n_rows if is_stream(X) else _num_samples(X)
 
 
 def some_rows(X: Any, numbers: NDArray, *, is_pairs: bool = False) -> Any:

@@ -40,7 +40,7 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
         -------
         self : object
         """
-        self._check_modules()
+        self._check_parameters()
         if self._sums_blocks() and is_stream(X):
             X = check_stream(self, X, reset=True, minimum=2)
         else:
@@ -128,6 +128,9 @@ class LinearAutoencoder(LongFit, ModuleMixin, ClassNamePrefixFeaturesOutMixin, T
         """Store encoders (M, H, D), decoders (M, D, H) and means (M, D) at once."""
         self.encoders_, self.decoders_, self.means_ = encoders, decoders, means
         self._module_shape = encoders.shape[:2]
+
+    def _check_parameters(self) -> None:
+        self._check_modules()
 
     def _validate(self, X: Rows, *, reset: bool) -> Matrix:
         return check_rows(self, in_memory(X), reset=reset, minimum=2 if reset else 1)

@@ -26,7 +26,7 @@ from polyfold.clustering import (
 )
 from polyfold.estimators._bootstrap_rows import take_feature_names
 from polyfold.exceptions import DegenerateDataWarning, GuessWarning
-from polyfold.sources import Source, as_source, by_blocks, is_stream
+from polyfold.sources import as_source, by_blocks, is_stream
 
 # Folder of the checkpoints of a fit.
 Checkpoint: TypeAlias = str | PathLike[str] | None
@@ -85,7 +85,7 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         seeds = np.random.SeedSequence(draw_seed(check_random_state(self.random_state)))
         if is_stream(X) and not isinstance(X, np.memmap):
             X = as_source(X)  # once: counting the rows may take a pass
-        wanted = self._wanted(X.n_rows if isinstance(X, Source) else _num_samples(X))
+        wanted = self._wanted(number_of_rows(X))
         with using_threads(self.n_jobs):
             self._representation = self._new_representation(X)
             with phase("coordinates"):
@@ -194,6 +194,11 @@ class TreeClusterer(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     @property
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
+
+
+def number_of_rows(X: Any) -> int:
+    """Count the rows of an array or a stream."""
+    return as_source(X).n_rows if is_stream(X) else _num_samples(X)
 
 
 def _table(tree: ClusterTree, stability: NDArray) -> NDArray:
