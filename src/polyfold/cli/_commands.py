@@ -32,7 +32,6 @@ from polyfold.cli._outputs import (
     write_result,
 )
 from polyfold.report import labels_of_levels, score_model
-from polyfold.tables import CODE, DATE, NUMBER, PARTS_OF_DATES, TableData
 
 # Levels with more clusters get no names.
 NAMED = 50
@@ -358,7 +357,7 @@ def report_file(
             rows.model,
             X,
             y=y,
-            columns=_shown_columns(rows.data, X),
+            columns=rows.data.shown_columns(X),
             images=images,
             texts=words,
             explanation=explanation,
@@ -378,29 +377,6 @@ def _named_target(data: FileData, selection: Selection) -> pd.Series | None:
     """Return the targets under the name of their column or file."""
     y, target = read_target(data, selection), str(selection.target)
     return None if y is None else pd.Series(y, name=target if target in data.all_names else Path(target).stem)
-
-
-def _shown_columns(data: FileData, X: Any) -> Any:
-    """Return the columns that describe the rows: those of a table, or the names of image files.
-
-    Numbers, codes and dates are those of `X`, the table as the model takes it: files may write "$1,200" and "01007".
-    """
-    if isinstance(data, TableData):
-        columns = dict(next(data.reader.read(data.all_names, None)).items())
-        if data.plan is not None and isinstance(X, pd.DataFrame):
-            columns |= {name: X[name].to_numpy() for name in data.plan.names(NUMBER, CODE)}
-            columns |= {name: _dates(X[f"{name} {PARTS_OF_DATES[-1]}"].to_numpy()) for name in data.plan.names(DATE)}
-        return columns
-    return {name: data.column(name) for name in ("file", "folder") if name in data.all_names} or None
-
-
-def _dates(days: np.ndarray) -> np.ndarray:
-    """Return days since 1970 as dates, with times if there are any."""
-    is_known = np.isfinite(days)
-    seconds = np.full(len(days), np.datetime64("NaT", "s"))
-    seconds[is_known] = np.rint(days[is_known] * 86_400).astype(np.int64).astype("datetime64[s]")
-    dates = seconds.astype("datetime64[D]")
-    return dates if (dates[is_known] == seconds[is_known]).all() else seconds
 
 
 def run_demo(output: str, terminal: Terminal) -> dict[str, Any]:

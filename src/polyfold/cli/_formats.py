@@ -93,6 +93,10 @@ class ArrayData:
         """Return an array next to the rows."""
         return self.labels[name]
 
+    def shown_columns(self, rows: Any) -> dict[str, np.ndarray] | None:
+        """Return the columns that describe rows in a report: the names of image files and their folders."""
+        return {name: self.labels[name] for name in ("file", "folder") if name in self.labels} or None
+
     def select(self, names: Sequence[str]) -> "ArrayData":
         """Return the same rows with some columns only, given as text."""
         numbers = tuple(map(int, names))

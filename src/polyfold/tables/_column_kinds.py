@@ -289,6 +289,16 @@ def _parts_of_dates(values: pd.Series, column: Column) -> dict[str, np.ndarray]:
     }
 
 
+def join_dates(frame: pd.DataFrame, name: str) -> np.ndarray:
+    """Return a column of dates from its parts, with times if there are any."""
+    days = frame[f"{name} {PARTS_OF_DATES[-1]}"].to_numpy()
+    is_known = np.isfinite(days)
+    seconds = np.full(len(days), np.datetime64("NaT", "s"))
+    seconds[is_known] = np.rint(days[is_known] * 86_400).astype(np.int64).astype("datetime64[s]")
+    dates = seconds.astype("datetime64[D]")
+    return dates if (dates[is_known] == seconds[is_known]).all() else seconds
+
+
 def _numbers(values: pd.Series, column: Column) -> np.ndarray:
     form = NumberFormat.stored(column.format)
     is_parsed = pd.api.types.infer_dtype(values) in NUMERIC and not form.symbol

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from polyfold._validation import shortened
-from polyfold.tables._column_kinds import CATEGORY, NUMBER, Column, Plan, make_plan
+from polyfold.tables._column_kinds import CATEGORY, CODE, DATE, NUMBER, Column, Plan, join_dates, make_plan
 from polyfold.tables._number_formats import NumberFormat
 from polyfold.tables._readers import Csv, Parquet
 
@@ -57,6 +58,18 @@ class TableData:
     def to_numbers(self, column: pd.Series) -> pd.Series:
         """Return any column as numbers in the format of the file, NaN for other text."""
         return (self.reader.number_format(str(column.name)) or NumberFormat()).parse(column)
+
+    def shown_columns(self, rows: Any) -> dict[str, Any]:
+        """Return the columns that describe rows in a report, as they are written.
+
+        Numbers, codes and dates are those of `rows`, the table as a model takes it: files may write "$1,200" and
+        "01007".
+        """
+        columns = dict(next(self.reader.read(self.all_names, None)).items())
+        if self.plan is not None and isinstance(rows, pd.DataFrame):
+            columns |= {name: rows[name].to_numpy() for name in self.plan.names(NUMBER, CODE)}
+            columns |= {name: join_dates(rows, name) for name in self.plan.names(DATE)}
+        return columns
 
     def select(self, names: Sequence[str]) -> "TableData":
         """Return the same rows with some columns only."""
