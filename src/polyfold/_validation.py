@@ -116,7 +116,7 @@ def check_rows(
     order: Literal["C", "F"] | None = None,
 ) -> Matrix:
     """Validate the rows given to an estimator: floats or bytes in range; sparse ones as CSR in its canonical form."""
-    refuse_annotated(X)
+    check_container(X)
     rows = validate_data(
         estimator,
         X,
@@ -132,8 +132,13 @@ def check_rows(
     return _canonical(rows) if sp.issparse(rows) else rows
 
 
-def refuse_annotated(X: object) -> None:
-    """Raise for an AnnData object, which holds several arrays; NumPy would search it for rows without an end."""
+def check_container(X: object) -> None:
+    """Raise for containers that NumPy misreads: AnnData objects, which hold several arrays, and masked arrays."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            f"X must not have masked values, got {np.ma.count_masked(X)}; fill them with X.filled(value), or drop "
+            "their rows."
+        )
     if all(hasattr(type(X), name) for name in ("X", "obs", "var", "obsm")):
         raise TypeError(
             f'X must be an array, got an {type(X).__name__} object; pass adata.X, or adata.obsm["X_pca"] for its '

@@ -204,6 +204,21 @@ def test_annotated_data_are_refused_by_name(entry):
         entry.new().fit(Annotated(), None if entry.target == "none" else np.arange(30) % 2)
 
 
+@pytest.mark.parametrize("entry", ENTRIES, ids=repr)
+def test_masked_values_are_refused(entry):
+    X = np.ma.masked_greater(sheet(30), 0.5)
+    with pytest.raises(ValueError, match=r"^X must not have masked values, got \d+; fill them with X\.filled"):
+        entry.new().fit(X, None if entry.target == "none" else np.arange(30) % 2)
+
+
+def test_masked_arrays_without_masked_values_are_arrays():
+    X = sheet(30)
+    model = pf.KernelEmbedding(2, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.transform(np.ma.MaskedArray(X)), model.transform(X))
+    with pytest.raises(ValueError, match="masked values"):
+        model.transform(np.ma.masked_greater(X, 0.5))
+
+
 def test_annotated_data_are_refused_by_fitted_models_and_functions():
     model = pf.ModularKernelPCA(2, 2, random_state=0).fit(sheet(30))
     for use in (

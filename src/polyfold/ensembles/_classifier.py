@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyfold._progress import LongFit, phase, shows_progress, track
 from polyfold._threads import threaded, using_threads
 from polyfold._typing import FloatArray, Matrix, Rows
-from polyfold._validation import check_choice, check_rows, keeps_state_on_failure, refuse_annotated
+from polyfold._validation import check_choice, check_container, check_rows, keeps_state_on_failure
 from polyfold.sources import by_blocks
 
 
@@ -85,7 +85,7 @@ class ModularClassifier(LongFit, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         self : object
         """
         check_choice("voting", self.voting, ("hard", "soft"))
-        refuse_annotated(X)
+        check_container(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._encoder = LabelEncoder().fit(y)

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from polyfold._progress import track
 from polyfold._typing import Matrix, Table
-from polyfold._validation import refuse_annotated
+from polyfold._validation import check_container
 from polyfold.ensembles._classifier import ModularClassifier
 from polyfold.ensembles._neighbors import ModularNeighbors
 from polyfold.metrics import retrieval_precision
@@ -89,7 +89,7 @@ def select_diversity(
     >>> selection.best_diversity
     0.99
     """
-    refuse_annotated(X)
+    check_container(X)
     X, y = indexable(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]), y)
     y = None if y is None else np.asarray(y)
     score = _scorer(scoring, y)

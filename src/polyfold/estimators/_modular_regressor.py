@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyfold._progress import shows_progress
 from polyfold._typing import FloatArray, RandomState, Table
-from polyfold._validation import check_not_tiny, check_range, import_extra, keeps_state_on_failure, refuse_annotated
+from polyfold._validation import check_container, check_not_tiny, check_range, import_extra, keeps_state_on_failure
 from polyfold.estimators._network import NetworkEstimator
 from polyfold.training import MLP, Scaling, Training
 
@@ -111,7 +111,7 @@ class ModularRegressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):
         -------
         self : ModularRegressor
         """
-        refuse_annotated(X)
+        check_container(X)
         rows, outputs = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=[np.float64, np.float32])
         import_extra("torch", "torch")
         self._flat = outputs.ndim == 1

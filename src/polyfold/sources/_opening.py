@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from polyfold._typing import Matrix, Rows, SparseMatrix, SupportsArray, Table
-from polyfold._validation import check_rows, refuse_annotated
+from polyfold._validation import check_container, check_rows
 from polyfold.sources._containers import ArraySource, BlockSource, ParquetSource, SlicedSource
 from polyfold.sources._source import Source
 
@@ -74,7 +74,7 @@ def is_stream(X: object) -> bool:
 
 def _check_opened(X: object) -> None:
     """Raise if `X` is the path of a container, or holds several arrays."""
-    refuse_annotated(X)
+    check_container(X)
     if isinstance(X, str | PathLike):
         raise TypeError(
             f"X must be rows or an opened container, got the path {str(X)!r}; open it by numpy.load(path, "
