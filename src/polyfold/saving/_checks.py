@@ -1,13 +1,9 @@
 """Checks of loaded objects: indices that compiled code follows must be in range, and arrays must fit each other."""
 
-import math
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction import FeatureHasher
-from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.linear_model._stochastic_gradient import BaseSGD
 from sklearn.neighbors._base import NeighborsBase
 from sklearn.preprocessing import OneHotEncoder
 
@@ -42,14 +38,15 @@ def check_part(part: Any) -> None:
     _require(isinstance(columns, int | np.integer) and columns <= MOST_COLUMNS, "columns")
     for name in ROWS & state.keys():
         _check_rows(state[name], state)
+    if isinstance(part, NeighborsBase) and "_fit_method" in state:
+        _check_neighbors(state)
     # OpenMP ends the process if it cannot start as many threads.
     threads = state.get("_n_threads", 1)
     _require(_is_count(threads) and threads <= MOST_THREADS, "threads")
     for name in COLUMNS & state.keys():
         _require(sorted(state[name].values()) == list(range(len(state[name]))), "columns")
-    for kind, check in CHECKS.items():
-        if isinstance(part, kind):
-            check(part)
+    if (check := CHECKS.get(type(part))) is not None:
+        check(part)
 
 
 def _require(condition: Any, what: str) -> None:
@@ -73,33 +70,13 @@ def _check_rows(rows: Any, state: dict[str, Any]) -> None:
             check_indices(column, len(names))
 
 
-def _check_neighbors(search: NeighborsBase) -> None:
+def _check_neighbors(state: dict[str, Any]) -> None:
     """Check that the search of scikit-learn finds no other rows than those of the fit."""
-    state = vars(search)
-    if "_fit_method" not in state:
-        return
     rows, tree = state["_fit_X"], state["_tree"]
     if tree is not None:
         _require(type(tree) in TREES.values() and np.shape(tree.data) == rows.shape, "rows")
     if "precomputed" in (state["metric"], state["effective_metric_"]):
         _require(rows.shape[0] == rows.shape[1], "distances")
-
-
-def _check_sgd(model: BaseSGD) -> None:
-    """Check the coefficients, of which `partial_fit` takes as many as there are features for granted."""
-    state = vars(model)
-    if "coef_" not in state:
-        return
-    *_, n_features = shape = np.shape(state["coef_"])
-    _require(n_features == state["n_features_in_"], "coefficients")
-    for name in ("_standard_coef", "_average_coef"):
-        if (values := state.get(name)) is not None:
-            _require(np.shape(values) in (shape, shape[-1:]) and np.size(values) == math.prod(shape), "coefficients")
-
-
-def _check_hasher(hasher: FeatureHasher | HashingVectorizer) -> None:
-    n_features = vars(hasher)["n_features"]
-    _require(isinstance(n_features, int | np.integer) and 1 <= n_features < 2**31, "columns")
 
 
 def _is_count(value: Any) -> bool:
@@ -202,10 +179,6 @@ def _check_one_hot(encoder: OneHotEncoder) -> None:
 
 
 CHECKS: dict[type, Any] = {
-    NeighborsBase: _check_neighbors,
-    BaseSGD: _check_sgd,
-    FeatureHasher: _check_hasher,
-    HashingVectorizer: _check_hasher,
     OneHotEncoder: _check_one_hot,
     DenseSearch: _check_dense,
     SparseSearch: _check_sparse,
