@@ -511,6 +511,8 @@ def test_forests_need_trust_in_their_trees(blobs, tmp_path):
     y = np.arange(len(blobs)) % 2
     forest = RandomForestClassifier(3, random_state=0).fit(blobs, y)
     pf.save(forest, tmp_path / "m")
-    assert "trusted=['sklearn.tree._tree.Tree']" in assert_refused(tmp_path / "m", "Tree")
-    same = pf.load(tmp_path / "m", trusted="sklearn.tree._tree.Tree")
+    names = ["sklearn.ensemble._forest.RandomForestClassifier", "sklearn.tree._classes.DecisionTreeClassifier"]
+    names += ["sklearn.tree._tree.Tree"]
+    assert f"trusted={names}" in assert_refused(tmp_path / "m", "Tree")
+    same = pf.load(tmp_path / "m", trusted=names)
     np.testing.assert_array_equal(same.predict_proba(blobs), forest.predict_proba(blobs))

@@ -1,6 +1,7 @@
 """Constructors of the types a file may name do nothing but compute."""
 
 import ast
+import importlib
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,10 @@ def test_our_types_are_trusted(name):
         "polyfoldish.kernels.Kernel",
         "sklearn.svm._classes.SVC",  # compiled code that follows indices of the file
         "sklearn.cluster._hdbscan.hdbscan.HDBSCAN",
+        "sklearn.linear_model._stochastic_gradient.SGDClassifier",
+        "sklearn.feature_extraction._hash.FeatureHasher",
+        "sklearn.isotonic.IsotonicRegression",  # in no list
+        "sklearn.linear_model.tests.test_base.LinearRegression",
         "sklearn.tree._tree.Tree",
         "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
         "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoostingRegressor",
@@ -91,3 +96,10 @@ def test_nothing_else_is(name):
 def test_names_of_numpy_in_other_packages_are_not_allowed(name):
     assert not _trust._is_allowed(name)
     assert _trust._is_allowed("numpy.sin")
+
+
+@pytest.mark.parametrize(("package", "name"), [(p, name) for p, names in _trust.LEARNERS.items() for name in names])
+def test_listed_estimators_exist_and_are_trusted(package, name):
+    found = getattr(importlib.import_module(f"sklearn.{package}"), name, None)
+    found = found or getattr(importlib.import_module(f"sklearn.{package}.text"), name)
+    assert untrusted([f"{found.__module__}.{name}"]) == []

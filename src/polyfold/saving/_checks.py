@@ -27,8 +27,6 @@ MOST_COLUMNS = 10**6
 MOST_THREADS = 1024
 # Attributes of scikit-learn with rows of as many columns as new rows: compiled code takes this for granted.
 ROWS = frozenset({"_fit_X", "cluster_centers_"})
-# Dictionaries of scikit-learn from words or classes to the columns of a sparse matrix, which is made without a check.
-COLUMNS = frozenset({"vocabulary_", "_cached_dict"})
 
 
 def check_part(part: Any) -> None:
@@ -43,8 +41,9 @@ def check_part(part: Any) -> None:
     # OpenMP ends the process if it cannot start as many threads.
     threads = state.get("_n_threads", 1)
     _require(_is_count(threads) and threads <= MOST_THREADS, "threads")
-    for name in COLUMNS & state.keys():
-        _require(sorted(state[name].values()) == list(range(len(state[name]))), "columns")
+    # scikit-learn makes a sparse matrix with these columns, without a check.
+    words = state.get("vocabulary_", {})
+    _require(sorted(words.values()) == list(range(len(words))), "columns")
     if (check := CHECKS.get(type(part))) is not None:
         check(part)
 

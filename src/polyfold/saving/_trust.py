@@ -3,7 +3,7 @@
 Loading creates objects of the types that a file names and sets their state from the file. Allowed by default are:
 
 - classes in polyfold's layers of algorithms, whose constructors only compute (`tests/saving/test_trust.py` reads them)
-- estimators of scikit-learn, except those whose compiled code follows indices from the file without checks
+- listed estimators of scikit-learn, whose compiled code follows no unchecked numbers from the file
 - a fixed list of other types, and the universal functions of NumPy and SciPy
 """
 
@@ -21,12 +21,46 @@ LAYERS = (
 )
 # Modules with classes whose constructors look into folders.
 EXCLUDED = ("_checkpoint", "_layer_checkpoint")
-# Packages of scikit-learn whose import does more than define estimators, or whose trees follow indices of the file.
-SKIPPED = ("tests", "conftest", "externals", "datasets", "experimental", "_hist_gradient_boosting")
-# libsvm and HDBSCAN follow indices wherever they point. So do decision trees, which are not estimators and not allowed.
-UNCHECKED = frozenset(
-    {f"sklearn.svm._classes.{name}" for name in ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM")}
-    | {"sklearn.cluster._hdbscan.hdbscan.HDBSCAN"}
+# Estimators of scikit-learn, by package, that predict by matrix products, or whose indices are checked. All others need
+# `trusted`: the compiled code of trees, libsvm, SGD and HDBSCAN, for example, follows numbers of a file unchecked.
+LEARNERS = {
+    "calibration": ("CalibratedClassifierCV",),
+    "cluster": ("KMeans", "MiniBatchKMeans"),
+    "compose": ("ColumnTransformer", "TransformedTargetRegressor"),
+    "decomposition": ("PCA", "IncrementalPCA", "KernelPCA", "TruncatedSVD", "FastICA", "FactorAnalysis", "NMF"),
+    "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+    "dummy": ("DummyClassifier", "DummyRegressor"),
+    "ensemble": ("VotingClassifier", "VotingRegressor"),
+    "feature_extraction": ("CountVectorizer", "TfidfTransformer", "TfidfVectorizer"),
+    "gaussian_process": ("GaussianProcessClassifier", "GaussianProcessRegressor"),
+    "impute": ("MissingIndicator", "SimpleImputer"),
+    "kernel_approximation": ("Nystroem", "RBFSampler"),
+    "kernel_ridge": ("KernelRidge",),
+    "linear_model": (
+        *("LinearRegression", "LogisticRegression", "LogisticRegressionCV"),
+        *("Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV"),
+    ),
+    "model_selection": ("GridSearchCV", "RandomizedSearchCV"),
+    "multiclass": ("OneVsOneClassifier", "OneVsRestClassifier"),
+    "multioutput": ("MultiOutputClassifier", "MultiOutputRegressor"),
+    "naive_bayes": ("BernoulliNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
+    "neighbors": (
+        *("KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "NearestNeighbors"),
+        *("NearestCentroid", "RadiusNeighborsClassifier", "RadiusNeighborsRegressor", "RadiusNeighborsTransformer"),
+    ),
+    "neural_network": ("MLPClassifier", "MLPRegressor"),
+    "pipeline": ("FeatureUnion", "Pipeline"),
+    "preprocessing": (
+        *("Binarizer", "FunctionTransformer", "KernelCenterer", "LabelBinarizer", "LabelEncoder", "MaxAbsScaler"),
+        *("MinMaxScaler", "Normalizer", "OneHotEncoder", "OrdinalEncoder", "PowerTransformer", "QuantileTransformer"),
+        *("RobustScaler", "StandardScaler"),
+    ),
+    "svm": ("LinearSVC", "LinearSVR"),
+}
+OTHERS = frozenset(
+    {f"sklearn.cluster._kmeans.{name}" for name in ("KMeans", "MiniBatchKMeans")}
+    | {f"sklearn.svm._classes.{name}" for name in ("LinearSVC", "LinearSVR")}
+    | {f"sklearn.ensemble._voting.Voting{kind}" for kind in ("Classifier", "Regressor")}
 )
 OTHERS = frozenset(
     {f"sklearn.neural_network._stochastic_optimizers.{name}Optimizer" for name in ("Adam", "SGD")}
@@ -37,15 +71,13 @@ OTHERS = frozenset(
         "sklearn.compose._column_transformer._RemainderColsList",
     }
 )
-# Classes that are called with arguments from the file; their names carry the mark of a call.
-CALLED = frozenset(f"sklearn.linear_model._sgd_fast.{name}()" for name in ("Hinge", "SquaredHinge", "ModifiedHuber"))
 # Bound methods, named by class and method.
 METHODS = frozenset({"polyfold.spectra._spectrum.Spectrum.coordinates"})
 
 
 def untrusted(names: Iterable[str]) -> list[str]:
     """Return the names that are not allowed by default; nothing outside polyfold and scikit-learn is imported."""
-    return sorted(name for name in {*names} - OTHERS - METHODS - CALLED if not _is_allowed(name))
+    return sorted(name for name in {*names} - OTHERS - METHODS if not _is_allowed(name))
 
 
 def named(name: str) -> Any:
@@ -59,7 +91,8 @@ def _is_allowed(name: str) -> bool:
     if package == "polyfold":
         return bool(layers) and layers[0] in LAYERS and not set(layers) & set(EXCLUDED) and _is_class(name, object)
     if package == "sklearn":
-        return not set(layers) & set(SKIPPED) and name not in UNCHECKED and _is_class(name, BaseEstimator)
+        is_listed = bool(layers) and name.rpartition(".")[2] in LEARNERS.get(layers[0], ())
+        return is_listed and "tests" not in layers and _is_class(name, BaseEstimator)
     if name.startswith("scipy.special."):
         return name.count(".") == 2 and isinstance(_found(name), np.ufunc)
     value = getattr(np, name.rpartition(".")[2], None) if package == "numpy" and not layers else None
