@@ -1,5 +1,6 @@
 """Tables that a hostile tester wrote: nothing is lost, and nothing is read as something else, without a word."""
 
+import os
 import zipfile
 
 import numpy as np
@@ -169,6 +170,17 @@ def test_a_column_number_beyond_the_sparse_matrix_is_refused_with_the_file(call,
     parts = {"data": matrix.data, "indices": matrix.indices + 100, "indptr": matrix.indptr}
     np.savez(tmp_path / "s.npz", **parts, shape=np.array([20, 4]))
     assert "s.npz cannot be read as a CSR or CSC matrix" in call("fit s.npz -o m.polyfold", code=2)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("kind", [".csv", ".npy", ".npz", ".parquet"])
+def test_pipes_and_devices_are_refused(call, tmp_path, kind):
+    os.mkfifo(tmp_path / f"pipe{kind}")
+    os.symlink(os.devnull, tmp_path / f"device{kind}")
+    for name in ("pipe", "device"):
+        refusal = f"{name}{kind} must be a file or folder, because it is read several times"
+        assert refusal in call(f"cluster {name}{kind} -n 2 -o groups.csv", code=2)
+        assert refusal in call(f"map :digits.npy --target {name}{kind} -o map.svg", code=2)
 
 
 def test_members_of_an_archive_that_are_not_arrays_do_not_matter(call, tmp_path):

@@ -361,6 +361,8 @@ def open_data(path: str | Path, selection: Selection) -> FileData:
     path = Path(path)
     if not path.exists():
         raise ValueError(f"{path} does not exist.")
+    if not (path.is_file() or path.is_dir()):
+        raise ValueError(f"{path} must be a file or folder, because it is read several times; save the data first.")
     kind = path.suffix.lower()
     if path.is_dir() and kind != ".zarr":
         if not parquet_files(path):

@@ -98,7 +98,7 @@ def find_target(data: FileData, selection: Selection) -> tuple[Any, TableData | 
 
 
 def _read_target_file(path: str, selection: Selection) -> tuple[Any, TableData | None]:
-    if path.lower().endswith(".npy") and os.path.exists(path):
+    if path.lower().endswith(".npy") and os.path.isfile(path):
         values = load_arrays(Path(path))
     else:
         data = open_data(path, replace(selection, array=None))
