@@ -205,8 +205,7 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             if settings.bandwidth is not None:
                 warn_if_saturated(steps, operator.n_samples)
             with phase("scores"):
-                self._store_choice(chosen)
-                self._store_coordinates(chosen, operator, steps, rows)
+                self._store(chosen, operator, steps, rows)
                 if self.landmarks_ is not None and not is_stream(X):
                     self.embedding_ = self._transform_rows(self._validate(X, reset=False))
             return self
@@ -257,13 +256,10 @@ class NonRedundantEmbedding(LongFit, ClassNamePrefixFeaturesOutMixin, Transforme
             in_blocks(fill, X.shape[0], _BLOCK)
         return Z
 
-    def _store_choice(self, chosen: KernelChoice) -> None:
-        """Store what was selected, and the scores of the selection."""
+    def _store(self, chosen: KernelChoice, operator: Operator, steps: list[Step], rows: Matrix) -> None:
+        """Store the selection, the coordinates and what describes each of them; columns not found are empty."""
         self.kernel_, self.kernel_scores_ = chosen.name or self.kernel, chosen.kernel_scores
         self.component_scores_, self.permuted_scores_ = chosen.found.scores, chosen.found.permuted
-
-    def _store_coordinates(self, chosen: KernelChoice, operator: Operator, steps: list[Step], rows: Matrix) -> None:
-        """Store the coordinates and what describes each of them; columns that were not found are empty."""
         seed, count = chosen.settings.seed, chosen.settings.n_components
         self.n_components_ = self._n_features_out = max(1, len(steps)) if count is None else count
         empty = self.n_components_ - len(steps)

@@ -23,11 +23,6 @@ from polyfold.spectra import FEATURE_MAPS, Spectrum, SpectrumBuilder, spectrum_o
 _OF_GRAPHS = ("landmarks_", "residuals_", "neighbor_recall_")
 
 
-def _fits_in_chunks(estimator: "SpectralEstimator") -> bool:
-    """Whether `partial_fit` exists, by the parameters; raises AttributeError with the reason if not."""
-    return estimator._check_incremental()
-
-
 class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the estimators that read a kernel's spectrum; subclasses add `_fit_spectrum` and `transform`."""
 
@@ -65,7 +60,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 self._fit_spectrum(spectrum, rows)
             return self
 
-    @available_if(_fits_in_chunks)
+    @available_if(lambda estimator: estimator._check_incremental())
     @keeps_state_on_failure
     def partial_fit(self, X: Rows, y: object = None) -> Self:
         """Fit to one more chunk of rows: those of `fit` or `partial_fit` before count as well.
@@ -161,6 +156,7 @@ class SpectralEstimator(LongFit, ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
 
     def _check_incremental(self) -> bool:
+        """Whether `partial_fit` exists, by the parameters; raises AttributeError with the reason if not."""
         kernel = as_kernel(self.kernel)
         if kernel.takes_precomputed or not kernel.is_pointwise:
             raise AttributeError(

@@ -42,13 +42,9 @@ class AxisStrengths:
 
     def ordered(self, k: int) -> NDArray:
         """Return the features that explain coordinate `k` beyond the null, in the order of their ranks."""
-        explaining = np.flatnonzero(
-            ((self.fraction[:, k] > self.null) | np.isfinite(self.joint[:, k])) & self._leads(k)
-        )
+        is_leader = self.leader[:, k] == np.arange(len(self.leader))
+        explaining = np.flatnonzero(((self.fraction[:, k] > self.null) | np.isfinite(self.joint[:, k])) & is_leader)
         return explaining[np.argsort(self.rank[explaining, k], kind="stable")]
-
-    def _leads(self, k: int) -> NDArray:
-        return self.leader[:, k] == np.arange(len(self.leader))
 
 
 def axis_strengths(features: Features, Z: NDArray, most: int, rng: np.random.RandomState) -> AxisStrengths:

@@ -135,7 +135,8 @@ class _Builder:
         self.names: dict[str, str] = {}
         self.prototypes: dict[str, dict[str, NDArray]] = {}
         self.examples: dict[str, list[str]] = {}
-        self.groups: dict[str, NDArray] = {}
+        self.means: dict[str, NDArray] = {}
+        self.walk: NDArray | None = None
         self.strips: NDArray | None = None
         self.weights = bootstrap_weights(features.n_rows, rng)
         is_table = features.is_named and images is None and bool(features.number_names or features.category_names)
@@ -143,10 +144,10 @@ class _Builder:
 
     def explanation(self) -> Explanation:
         """Compute all parts that the subject has."""
-        subject, walk = self.subject, None
+        subject = self.subject
         if subject.coordinates is not None:
             with phase("axes"):
-                walk = self._add_axes(subject.coordinates)
+                self._add_axes(subject.coordinates)
         if subject.levels:
             with phase("clusters"):
                 self._add_clusters(subject.levels)
@@ -158,9 +159,9 @@ class _Builder:
             names=self.names,
             prototypes=self.prototypes,
             rows=subject.rows,
-            walk=walk,
+            walk=self.walk,
             strips=self.strips,
-            means=self._group_means(),
+            means=self.means,
             feature_names=self.features.number_names,
             examples=self.examples,
             images=self.images,
@@ -168,7 +169,7 @@ class _Builder:
             scale=self.features.numbers.std(axis=0),
         )
 
-    def _add_axes(self, Z: NDArray) -> NDArray:
+    def _add_axes(self, Z: NDArray) -> None:
         # A few pixels do not explain an image; its regions give the names.
         strengths = axis_strengths(self.features, Z, 0 if self.images else self.n_top, self.rng)
         self.tables["axes"] = axis_table(self.features, strengths)
@@ -185,7 +186,7 @@ class _Builder:
         along = np.array([rows_along(Z, k) for k in range(Z.shape[1])])
         self.prototypes |= {f"axis {k}": {"along": self.subject.rows[rows]} for k, rows in enumerate(along)}
         self.strips = None if self.images is None else self.features.numbers[along]
-        return walk_means(Z, self.features.numbers)
+        self.walk = walk_means(Z, self.features.numbers)
 
     def _add_clusters(self, levels: list[NDArray]) -> None:
         columns = []
@@ -200,7 +201,7 @@ class _Builder:
             names = unique_names(phrases, groups.length, "no distinct feature")
             self.names |= {prefix + key: name for key, name in names.items()}
             for c, key in enumerate(keys):
-                self.groups[key] = member[c]
+                self.means[key] = self.features.numbers[member[c]].mean(axis=0)
                 columns.append(_cluster_columns(groups, c, level, values[c]))
             self._add_prototypes(keys, typical_rows(self.space, member, self.n_top))
         self.tables["clusters"] = stacked(columns)
@@ -217,9 +218,6 @@ class _Builder:
                 self.examples[key] = [self.texts[row] for row in lists["typical"]]
             elif self.features.is_named and self.images is None and self.features.words is None:
                 self.examples[key] = [self.features.describe(row) for row in lists["typical"]]
-
-    def _group_means(self) -> dict[str, NDArray]:
-        return {key: self.features.numbers[mask].mean(axis=0) for key, mask in self.groups.items()}
 
 
 def _cluster_columns(groups: Groups, c: int, level: int, label: Any) -> dict[str, list]:

@@ -28,11 +28,6 @@ def linear_fractions(Z: NDArray, Y: NDArray) -> NDArray:
     return np.clip(1 - np.sum(errors**2, axis=0) / total, 0, 1)
 
 
-def module_fractions(modules: NDArray, Y: NDArray) -> NDArray:
-    """Return the fractions of the columns of `Y` (n, t) that every module of (M, n, h) explains, shape (M, t)."""
-    return np.vstack([linear_fractions(Z, Y) for Z in modules])
-
-
 def main_directions(modules: NDArray) -> NDArray:
     """Return the first principal coordinates of all modules together, (n, d): the directions of their mean kernel."""
     whole = np.hstack(list(modules)).astype(np.float64)
@@ -67,7 +62,8 @@ def module_parts(
     values, labels = _columns_of(features)
     directions = main_directions(modules)
     labels = [*labels, *((f"direction {d}", "direction") for d in range(directions.shape[1]))]
-    fractions = module_fractions(modules, np.hstack([values, directions]))
+    Y = np.hstack([values, directions])
+    fractions = np.vstack([linear_fractions(Z, Y) for Z in modules])  # (M, features)
     others = (fractions.sum(axis=0) - fractions) / max(len(modules) - 1, 1)
     pairs = {f"module {m}": rows for m, rows in enumerate(separated_pairs(modules, count, rng))}
     phrases, columns = {}, []

@@ -80,7 +80,8 @@ def steps_of(
         shown = [*maps, *mirrored, *(view for view in extra if view.name != MAP)]
         names = unique_names([view.name for view in shown])
         views = replace(views, views=[replace(v, name=name) for v, name in zip(shown, names, strict=True)])
-        steps.append(SliderStep(getattr(model, "diversity", None), views, figures, _allocation(model), bars))
+        diversity, allocation = getattr(model, "diversity", None), getattr(model, "allocation_", None)
+        steps.append(SliderStep(diversity, views, figures, allocation, bars))
     return steps
 
 
@@ -110,10 +111,6 @@ def _losses(model: BaseEstimator) -> dict[str, float]:
     if not hasattr(model, "loss_bound_"):
         return {}
     return {"loss": float(model.loss_), "lower bound": float(model.loss_bound_)}
-
-
-def _allocation(model: BaseEstimator) -> NDArray | None:
-    return np.asarray(model.allocation_) if hasattr(model, "allocation_") else None
 
 
 def _towards(view: View, steps: list[SliderStep], i: int) -> View:
