@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import pickle
 import time
 import tracemalloc
@@ -150,7 +151,8 @@ def test_other_files_are_refused(tmp_path, content, match):
 
 
 def test_folders_and_absent_files_are_named(tmp_path):
-    assert_refused(tmp_path, "got a folder")
+    assert_refused(tmp_path, "got a folder, pipe or device")
+    assert_refused(os.devnull, "got a folder, pipe or device")
     with pytest.raises(FileNotFoundError, match="nothing"):
         pf.load(tmp_path / "nothing")
 

@@ -128,8 +128,8 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:
-    if Path(path).is_dir():
-        raise ModelFileError(f"{path} must be a file written by polyfold.save, got a folder.")
+    if Path(path).exists() and not Path(path).is_file():
+        raise ModelFileError(f"{path} must be a file written by polyfold.save, got a folder, pipe or device.")
     return Path(path).read_bytes()
 
 
