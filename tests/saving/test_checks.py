@@ -271,6 +271,11 @@ COLUMN_FORGERIES = {
     "more categories": lambda model: model.categories_.__setitem__(1, np.arange(100.0)),
     "other order": lambda model: model.categories_.__setitem__(1, model.categories_[1][::-1]),
     "dropped": lambda model: vars(model).update(_drop_idx_after_grouping=np.array([10**6, None], dtype=object)),
+    "rare": lambda model: vars(model).update(
+        _infrequent_enabled=True,
+        _default_to_infrequent_mappings=[None] * len(model.categories_),
+        _infrequent_indices=[np.array([3 * 10**8])] * len(model.categories_),
+    ),
     "grouped": lambda model: vars(model).update(
         _infrequent_enabled=True, _default_to_infrequent_mappings=[np.full(len(c), 9) for c in model.categories_]
     ),

@@ -166,11 +166,15 @@ def _check_one_hot(encoder: OneHotEncoder) -> None:
     none = [None] * len(state["categories_"])
     mappings = state["_default_to_infrequent_mappings"] if state["_infrequent_enabled"] else none
     dropped = none if state["_drop_idx_after_grouping"] is None else state["_drop_idx_after_grouping"]
-    for values, mapping, drop, count in zip(
-        state["categories_"], mappings, dropped, state["_n_features_outs"], strict=True
+    rare = state["_infrequent_indices"] if state["_infrequent_enabled"] else none
+    for values, mapping, indices, drop, count in zip(
+        state["categories_"], mappings, rare, dropped, state["_n_features_outs"], strict=True
     ):
         numbers = np.arange(len(values))
         codes = numbers if mapping is None else mapping
+        _require((mapping is None) == (indices is None), "categories")
+        if indices is not None:
+            check_indices(indices, len(values))
         _require(values.dtype == object or (np.searchsorted(values, values) == numbers).all(), "categories")
         _require(codes.shape == numbers.shape and codes.dtype.kind == "i" and codes.size, "categories")
         _require(codes.min() >= 0 and codes.max() + 1 == count + (drop is not None), "categories")

@@ -24,13 +24,11 @@ EXCLUDED = ("_checkpoint", "_layer_checkpoint")
 # Estimators of scikit-learn, by package, that predict by matrix products, or whose indices are checked. All others need
 # `trusted`: the compiled code of trees, libsvm, SGD and HDBSCAN, for example, follows numbers of a file unchecked.
 LEARNERS = {
-    "calibration": ("CalibratedClassifierCV",),
     "cluster": ("KMeans", "MiniBatchKMeans"),
     "compose": ("ColumnTransformer", "TransformedTargetRegressor"),
     "decomposition": ("PCA", "IncrementalPCA", "KernelPCA", "TruncatedSVD", "FastICA", "FactorAnalysis", "NMF"),
     "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
     "dummy": ("DummyClassifier", "DummyRegressor"),
-    "ensemble": ("VotingClassifier", "VotingRegressor"),
     "feature_extraction": ("CountVectorizer", "TfidfTransformer", "TfidfVectorizer"),
     "gaussian_process": ("GaussianProcessClassifier", "GaussianProcessRegressor"),
     "impute": ("MissingIndicator", "SimpleImputer"),
@@ -41,8 +39,6 @@ LEARNERS = {
         *("Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV"),
     ),
     "model_selection": ("GridSearchCV", "RandomizedSearchCV"),
-    "multiclass": ("OneVsOneClassifier", "OneVsRestClassifier"),
-    "multioutput": ("MultiOutputClassifier", "MultiOutputRegressor"),
     "naive_bayes": ("BernoulliNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": (
         *("KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "NearestNeighbors"),
