@@ -160,7 +160,7 @@ def _read_npz(path: Path, selection: Selection) -> ArrayData:
         values: Any = _sparse(path, arrays)
     else:
         matrices = [name for name, value in arrays.items() if value.ndim == 2]
-        usual = [name for name in ("X", "data", "arr_0") if name in matrices]
+        usual = ["X"] if "X" in arrays else [name for name in ("data", "arr_0") if name in matrices]
         name = selection.array or (usual[0] if usual else matrices[0] if len(matrices) == 1 else None)
         if name not in arrays:
             raise ValueError(f"{path}: select the array with the rows by --array; it has {', '.join(sorted(arrays))}.")
