@@ -236,10 +236,16 @@ def dates(path):
     return open_data(path, Selection()).planned(keep=True).whole().filter(like="d ")
 
 
+def test_an_array_x_with_three_dimensions_is_refused(refused, tmp_path):
+    np.savez(tmp_path / "x.npz", X=np.zeros((50, 8, 8)), y=np.eye(5)[np.arange(50) % 5])
+    refused("fit x.npz -o m.polyfold", "x.npz must hold a matrix with rows and columns, got shape (50, 8, 8)")
+
+
 @pytest.mark.parametrize("offset", ["Z", "+02:00", "-0930", "+05", ""])
-def test_times_with_an_offset_have_the_calendar_as_written(write, tmp_path, monkeypatch, offset):
+@pytest.mark.parametrize("form", ["2024-01-{:02}T00:30:00{}", "2024-01-{:02} 23:45:10.5{}", "202401{:02}T0030{}"])
+def test_times_with_an_offset_have_the_calendar_as_written(write, tmp_path, monkeypatch, offset, form):
     monkeypatch.chdir(tmp_path)
-    times = [f"2024-01-{1 + i % 9:02}T{'00:30:00' if i % 2 else '23:45:10.5'}{offset}" for i in range(40)]
+    times = [form.format(1 + i % 9, offset) for i in range(40)]
     frame = dates(write(times, header="x,y,d"))
     days = np.array([1 + i % 9 for i in range(40)])
     np.testing.assert_array_equal(frame["d year"], 2024)

@@ -411,6 +411,8 @@ def test_an_empty_last_column_is_left_out(call):
         ("2024-01-01,abc\n2024-01-02,def\n2024-01-05,ghi\n", 3),
         ("0,1\n1,0\n1,1\n0,1\n", 4),
         ("Ann,39,x\nBob,5,y\nCem,7,x\n", 3),
+        ("p,x,n\ne,b,y\np,b,n\ne,x,y\n", 4),
+        ("p,w,n\ne,b,y\np,b,n\ne,x,y\n", 3),
         ("10%,50%,90%\n1,2,3\n0,2,5\n", 2),
         ("a,b\n1,2\n", 1),
         ("0,1,2\n5.1,3.5,1.4\n", 1),
@@ -425,7 +427,7 @@ def test_a_missing_header_is_found_and_reported(call, text, n_rows):
     frame, notes = read()
     assert len(frame) == n_rows
     assert ("the first line is read as data" in notes) == (n_rows == text.count("\n"))
-    is_unclear = text.startswith(("0,", ",0", "country", "id"))
+    is_unclear = text.startswith(("0,", ",0", "country", "id", "p,w"))
     assert ("the first line is read as names" in notes) == (n_rows < text.count("\n") and is_unclear)
     assert len(read(header=True)[0]) == text.count("\n") - 1
     assert len(read(header=False)[0]) == text.count("\n")

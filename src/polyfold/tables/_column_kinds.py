@@ -50,7 +50,7 @@ DAYS = (
 )
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 # The offset from UTC at the end of a time.
-OFFSET = r"(:\d{2}(?:[.,]\d+)?)\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$"
+OFFSET = r"([T ]\d{2}[\d:.,]*)\s?(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 DATE_FORMATS = ("ISO8601", *(day + time for time in TIMES for day in DAYS))
 
 

@@ -338,8 +338,8 @@ def _natural_order(path: Path) -> list[str | int]:
 def find_header(records: list[list[str]]) -> tuple[bool, bool]:
     """Return whether the first record names the columns, and whether that is certain.
 
-    It does if it has a name above numbers. It does not if it has a date above dates, only numbers above numbers, or
-    numbers and a text that occurs again below it. The numbers 0, 1, 2, … are names that pandas gives.
+    It does if it has a name above numbers. It does not if it has a date above dates, only numbers above numbers, only
+    texts that occur again below them, or numbers and such a text. The numbers 0, 1, 2, … are names that pandas gives.
     """
     first, below = [field.strip() for field in records[0]], records[1:]
     columns = [
@@ -349,10 +349,11 @@ def find_header(records: list[list[str]]) -> tuple[bool, bool]:
     kinds = [_kind_of_field(field, column) for field, column in known]
     numbers = [field for (field, _), kind in zip(known, kinds, strict=True) if kind == "number"]
     counts = len(first) > 1 and numbers == [str(number) for number in range(len(numbers))]
-    if "date" in kinds or all(field in NA for field in first):
+    if "date" in kinds or set(kinds) == {"repeated"} or all(field in NA for field in first):
         return False, False
     if "name" in kinds or not numbers:
-        return True, not numbers or counts or len(numbers) < kinds.count("name")
+        doubts = len(numbers) + kinds.count("repeated")
+        return True, not doubts or (bool(numbers) and counts) or doubts < kinds.count("name")
     if counts and not any(_counts_up(row) for row in below):
         return True, False
     return "text" in kinds and "repeated" not in kinds, False
