@@ -246,7 +246,7 @@ def test_forged_files_make_nothing(tmp_path, name):
         ([], [2**61 - 1, ["set", 0]], "the key 2305843009213693951 is too large"),
         ([], [[[[[[]]]] * 20] * 20], "nested lists"),
         (["numpy.void"], [10**10, ["tuple", 0], None, ["object", 0, 1, 2, None]], "not a class of objects"),
-        (["numpy.multiply"], [["tuple"], None, ["call", 0, 0, 1, None]], "numpy.multiply is not to be called"),
+        (["numpy.float64"], [["tuple"], None, ["call", 0, 0, 1, None]], "numpy.float64 is not to be called"),
     ],
 )
 def test_impossible_tables_are_refused(tmp_path, names, lines, match):
@@ -411,7 +411,7 @@ def test_values_of_every_kind_come_back(tmp_path):
     model = pf.KernelEmbedding()
     vars(model).update(values)
     pf.save(model, tmp_path / "m")
-    same = pf.load(tmp_path / "m")
+    same = pf.load(tmp_path / "m", trusted=["numpy.log1p", "scipy.special.expit"])
     assert same.numbers == values["numbers"]
     assert same.containers == values["containers"]
     for found, expected in zip(same.arrays, values["arrays"], strict=True):

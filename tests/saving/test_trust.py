@@ -93,10 +93,10 @@ def test_nothing_else_is(name):
     assert untrusted([name, name]) == [name]
 
 
-@pytest.mark.parametrize("name", ["evil.sin", "evil.float64", "numpy.evil.sin", "sin"])
+@pytest.mark.parametrize("name", ["evil.float64", "numpy.evil.float64", "float64", "numpy.sin"])
 def test_names_of_numpy_in_other_packages_are_not_allowed(name):
     assert not _trust._is_allowed(name)
-    assert _trust._is_allowed("numpy.sin")
+    assert _trust._is_allowed("numpy.float64")
 
 
 @pytest.mark.parametrize(("package", "name"), [(p, name) for p, names in _trust.LEARNERS.items() for name in names])
