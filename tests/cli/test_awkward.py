@@ -158,6 +158,12 @@ def test_an_empty_array_with_many_columns_is_refused(call, tmp_path):
     assert "e.zarr has 16777216 columns in" in call("cluster e.zarr -n 2 -o groups.csv", code=2)
 
 
+def test_an_empty_array_with_many_rows_is_refused(call, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    zarr.open_array(str(tmp_path / "e.zarr"), mode="w", shape=(2 * 10**9, 4), chunks=(1000, 4), dtype="f8")
+    assert "e.zarr has 2000000000 rows in" in call("fit e.zarr -o m.polyfold", code=2)
+
+
 def test_a_file_with_a_byte_for_every_column_is_read(tmp_path):
     from polyfold.cli._formats import Selection, open_data
 
@@ -413,3 +419,27 @@ def test_one_column_of_decimal_commas_is_not_reported(call, tmp_path):
     (tmp_path / "t.csv").write_text("x\n" + "".join(f"{value:.3f}\n".replace(".", ",") for value in X[:, 0]))
     assert planned(call, "t.csv")["x"][0] == "number"
     assert call.notes == ""
+
+
+def test_hidden_files_are_no_rows(tmp_path):
+    pillow = pytest.importorskip("PIL.Image")
+    pytest.importorskip("pyarrow")
+    from polyfold.cli._formats import Selection, open_data
+
+    for folder in ("images", "images/.thumbs", "table", "table/_temporary", "table/.old"):
+        (tmp_path / folder).mkdir()
+    for name in ("_a.png", "b.png", ".c.png", ".thumbs/a.png"):
+        pillow.fromarray(np.zeros((8, 8), dtype=np.uint8)).save(tmp_path / "images" / name)
+    for name in ("part.0.parquet", "_part.1.parquet", "_temporary/part.2.parquet", ".old/part.3.parquet"):
+        parquet(tmp_path / "table" / name, d=np.arange(40.0))
+    assert open_data(tmp_path / "images", Selection()).n_rows == 2
+    assert open_data(tmp_path / "table", Selection()).n_rows == 40
+
+
+def test_postscript_is_no_image(call, tmp_path):
+    pytest.importorskip("PIL")
+    (tmp_path / "f").mkdir()
+    text = "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n%%EOF\n"
+    (tmp_path / "f" / "a.png").write_text(text)
+    error = call("cluster f --size 8x8 -n 2 -o groups.csv", code=2)
+    assert "cannot be read as an image: cannot identify image file" in error

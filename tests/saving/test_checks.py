@@ -87,8 +87,9 @@ def test_principal_directions_are_checked(tmp_path):
 
 def test_neighbour_lists_are_checked(tmp_path):
     model = network(neighbors=5).fit(X)
-    model.encoder_.first.find.given = np.full((40, 3), 40, dtype=np.int32)
-    assert refused(model, tmp_path / "m")
+    for given in (np.full((40, 3), 40, dtype=np.int32), np.zeros((39, 3), dtype=np.int32), np.zeros((40, 3))):
+        model.encoder_.first.find.given = given
+        assert refused(model, tmp_path / "m")
 
 
 @pytest.mark.parametrize("change", [{"n_centers": 10**6}, {"n_centers": 0}, {"components": np.zeros((7, 2))}])
@@ -136,6 +137,14 @@ def test_sparse_matrices_of_other_arrays_than_lists_are_refused(which, tmp_path)
         array[2] = [1, *array[2]]
 
     assert forged(network().fit(sp.csr_array(np.where(X > 0, X, 0))), tmp_path / "m", change)
+
+
+def test_sparse_matrices_with_places_outside_are_refused(tmp_path):
+    for place in (-1, 20, 10**6):
+        model = network().fit(sp.csr_array(np.where(X > 0, X, 0)))
+        model.extra = sp.csr_array(np.eye(20))
+        model.extra.indices[3] = place
+        assert refused(model, tmp_path / "m")
 
 
 def test_clusterings_that_share_their_rows_are_checked_once(tmp_path):

@@ -20,8 +20,8 @@ from polyfold.tables import Csv, Parquet, TableData, parquet_files
 IMAGES = (".png", ".jpg", ".jpeg")
 # Arrays of an .npz file that are a CSR or CSC matrix, as scipy.sparse.save_npz writes it.
 CSR = {"data", "indices", "indptr", "shape"}
-# Columns that a sparse, empty or compressed file may have in any case; beyond, it must have a byte for each.
-MOST_COLUMNS = 2**20
+# Rows and columns that a sparse, empty or compressed file may have in any case; beyond, it must have a byte for each.
+MOST_WITHOUT_BYTES = 2**20
 # Bytes of a block of rows in double precision, and bounds of its rows.
 BLOCK_BYTES = 2**26
 MIN_ROWS, MAX_ROWS = 256, 65_536
@@ -68,10 +68,11 @@ class ArrayData:
             raise ValueError(f"{self.path} must hold a matrix with rows and columns, got shape {tuple(shape)}.")
         if dtype.kind not in "fiub":
             raise ValueError(f"{self.path} must hold numbers, got {dtype}.")
-        if shape[1] > MOST_COLUMNS and shape[1] > (size := _n_bytes(self.path)):
+        most, what = max((shape[0], "rows"), (shape[1], "columns"))
+        if most > MOST_WITHOUT_BYTES and most > (size := _n_bytes(self.path)):
             raise ValueError(
-                f"{self.path} has {shape[1]} columns in {size} bytes; remove columns without values, or resize images "
-                "with --size."
+                f"{self.path} has {most} {what} in {size} bytes; remove {what} without values, or resize images with "
+                "--size."
             )
 
     @property
@@ -248,13 +249,18 @@ def _write_zarr(path: Path, blocks: Iterable[np.ndarray], names: list[str], n_ro
 
 
 def _read_images(path: Path, selection: Selection) -> ArrayData:
-    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in IMAGES)
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in IMAGES and not _is_hidden(file, path))
     if not files:
         raise ValueError(f"{path} must be a folder with {', '.join(IMAGES)} or .parquet files, got none in it.")
     images = ImageSource(files, parse_size(selection.size) if selection.size else None, selection.color)
     folders = np.array([str(file.parent.relative_to(path)) for file in files])
     names = np.array([str(file.relative_to(path)) for file in files])
     return ArrayData(path, images, {"folder": folders, "file": names}, images.image_shape)
+
+
+def _is_hidden(file: Path, folder: Path) -> bool:
+    """Whether a file, or a folder that it is in, begins with a dot, as thumbnails do."""
+    return any(part.startswith(".") for part in file.relative_to(folder).parts)
 
 
 class ImageSource(Source):
@@ -291,8 +297,8 @@ def read_image(file: Path, size: tuple[int, int] | None, color: bool) -> np.ndar
     """Return an image as bytes, (height, width) or (height, width, 3), turned as its camera noted."""
     pillow, ops = import_extra("PIL.Image", "cli"), import_extra("PIL.ImageOps", "cli")
     try:
-        with pillow.open(file) as image:
-            image = ops.exif_transpose(image)
+        with pillow.open(file, formats=("PNG", "JPEG")) as image:  # others can start programs
+            ops.exif_transpose(image, in_place=True)
             if image.mode.startswith("I"):  # 16 bits, which convert() would clip
                 image = pillow.fromarray((np.asarray(image) // 256).astype(np.uint8))
             image = image.convert("RGB" if color else "L")
