@@ -19,6 +19,8 @@ from polyfold._typing import Matrix
 
 # Rows whose bytes are taken at a time: a memmap is never read as a whole.
 ROWS = 4096
+# Outputs that are being written: their path, the temporary path, and where the old folder is meanwhile.
+_UNFINISHED: set[tuple[Path, Path, Path]] = set()
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | Iterable[bytes | memoryview]) -> None:
@@ -51,6 +53,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     # A short name: that of the path may be as long as names can be.
     temporary = path.with_name(f".{uuid.uuid4().hex[:12]}.part{path.suffix}")
     before = temporary.with_suffix(".old")
+    _UNFINISHED.add((path, temporary, before))
     try:
         yield temporary
         if path.is_dir() and temporary.is_dir():
@@ -63,13 +66,25 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             error.filename = str(path)
         raise
     finally:
-        if before.exists() and not path.exists():
-            before.replace(path)
-        for rest in (temporary, before):
-            if rest.is_dir():
-                shutil.rmtree(rest)
-            else:
-                rest.unlink(missing_ok=True)
+        _tidy(path, temporary, before)
+        _UNFINISHED.discard((path, temporary, before))
+
+
+def discard_unfinished() -> None:
+    """Remove the temporary files of all outputs that are being written, because the process is about to end."""
+    for paths in list(_UNFINISHED):
+        _tidy(*paths)
+
+
+def _tidy(path: Path, temporary: Path, before: Path) -> None:
+    """Remove temporary files, and bring an old folder back that was not replaced."""
+    if before.exists() and not path.exists():
+        before.replace(path)
+    for rest in (temporary, before):
+        if rest.is_dir():
+            shutil.rmtree(rest)
+        else:
+            rest.unlink(missing_ok=True)
 
 
 def map_new_array(path: str | os.PathLike[str], dtype: DTypeLike, shape: tuple[int, ...]) -> np.memmap[Any, Any]:

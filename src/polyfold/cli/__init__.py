@@ -8,15 +8,13 @@ import json
 import os
 import signal
 import sys
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 REQUIREMENTS = ("click", "rich", "pandas")
-# Seconds for the cleanup after a signal, in which further signals are ignored.
-CLEANUP_SECONDS = 2.0
+SHOW_CURSOR = "\x1b[?25h\n"
 
 
 def main() -> None:
@@ -27,53 +25,38 @@ def main() -> None:
 
         sys.stderr.write(f"The command line needs {', '.join(missing)}; run: {install_command('cli')}\n")
         sys.exit(2)
-    handler = SignalHandler()
-    signal.signal(signal.SIGTERM, handler)
+    signal.signal(signal.SIGTERM, end_by_signal)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not in the background, where it is ignored
-        signal.signal(signal.SIGINT, handler)
-    try:
-        from polyfold.cli._main import run
+        signal.signal(signal.SIGINT, end_by_signal)
+    from polyfold.cli._main import run
 
-        code = run()
-    except Interrupted as interrupt:
-        code = interrupt.exit_code
+    code = run()
     # The result is decided: a late signal must not change the exit code while the interpreter shuts down.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if handler.exit_code:
-        # An import of compiled code or a callback from it can turn the signal into another error.
-        _exit_at_once(handler.exit_code if code else 0)
+    _ignore_signals()
     sys.exit(code)
 
 
-def _exit_at_once(code: int) -> None:
-    """Exit without shutting down: threads of compiled code may still run, and crash if their memory is freed."""
-    with suppress(OSError, AttributeError):  # a closed pipe, or no stream at all
-        sys.stdout.flush()
+def end_by_signal(number: int, _: Any) -> None:
+    """Remove unfinished outputs and end the process.
+
+    An exception would not do: Python ignores it in some callbacks, compiled code turns it into another error, and
+    importlib can keep its lock. The interpreter is not shut down, because threads of compiled code may still run.
+    """
+    _ignore_signals()
+    if (files := sys.modules.get("polyfold._files")) is not None:
+        with suppress(OSError, AttributeError):  # AttributeError: the module is being imported
+            files.discard_unfinished()
+    with suppress(OSError, AttributeError, RuntimeError):  # a closed pipe, no stream, or one that is being written to
+        if sys.stderr.isatty():
+            sys.stderr.write(SHOW_CURSOR)  # progress bars hide it
+        sys.stderr.write("interrupted; nothing was written.\n")
         sys.stderr.flush()
-    os._exit(code)
+    os._exit(128 + number)
 
 
-class Interrupted(KeyboardInterrupt):
-    """SIGINT or SIGTERM; a plain KeyboardInterrupt can end Python with the signal instead of an exit code."""
-
-    exit_code = 128 + signal.SIGINT
-
-
-class SignalHandler:
-    """Raise `Interrupted` for a signal, but not again while files are cleaned up."""
-
-    def __init__(self) -> None:
-        self._last, self.exit_code = -CLEANUP_SECONDS, 0
-
-    def __call__(self, number: int, _: Any) -> None:
-        """Handle a signal."""
-        now = time.monotonic()
-        if now - self._last >= CLEANUP_SECONDS:
-            self._last = now
-            interrupt = Interrupted()
-            interrupt.exit_code = self.exit_code = 128 + number
-            raise interrupt
+def _ignore_signals() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 class Terminal:

@@ -10,20 +10,19 @@ from typing import Any, NamedTuple
 
 import click
 
-from polyfold.cli import Interrupted, Terminal, error_message, warnings_as_notes
+from polyfold.cli import Terminal, error_message, warnings_as_notes
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line; return 0, 2 after an error, 130 after Ctrl-C, or 143 after SIGTERM."""
+    """Run the command line; return 0, 2 after an error, or 130 after a KeyboardInterrupt."""
     try:
         with warnings_as_notes():
             return commands.main(arguments, prog_name="polyfold", standalone_mode=False) or 0
     except click.exceptions.Exit as leave:
         return leave.exit_code
-    except (KeyboardInterrupt, click.exceptions.Abort) as interrupt:
+    except (KeyboardInterrupt, click.exceptions.Abort):  # if `main` has not installed its handlers
         click.echo("interrupted; nothing was written.", err=True)
-        # click raises Abort from the interrupt.
-        return getattr(interrupt.__cause__ or interrupt, "exit_code", Interrupted.exit_code)
+        return 130
     except click.ClickException as error:
         return _refuse(error.format_message())
     except BrokenPipeError:
