@@ -79,3 +79,10 @@ def test_a_layer_that_the_state_does_not_know_is_not_read(tmp_path):
     assert folder.load(0) is None
     folder.save(0, codes=np.arange(3))
     np.testing.assert_array_equal(LayerCheckpoint(tmp_path, {}, seed=0).load(0)["codes"], [0, 1, 2])
+
+
+def test_codes_beyond_the_network_are_refused(tmp_path):
+    fit([40, 8], tmp_path)
+    LayerCheckpoint(tmp_path, {}, seed=5).save(0, codes=np.full((12, 120), 255, dtype=np.uint8))
+    with pytest.raises(ValueError, match="codes must be those of 12 clusterings with 40 centres"):
+        fit([40, 8, 4], tmp_path)

@@ -139,6 +139,14 @@ def test_sparse_matrices_of_other_arrays_than_lists_are_refused(which, tmp_path)
     assert forged(network().fit(sp.csr_array(np.where(X > 0, X, 0))), tmp_path / "m", change)
 
 
+def test_matrices_of_metrics_have_the_size_of_the_rows(tmp_path):
+    model = NearestNeighbors(metric="mahalanobis", metric_params={"VI": np.eye(X.shape[1])}, algorithm="brute").fit(X)
+    pf.save(model, tmp_path / "m")
+    pf.load(tmp_path / "m")
+    model.effective_metric_params_ = {"VI": np.eye(1)}
+    assert refused(model, tmp_path / "m")
+
+
 def test_sparse_matrices_with_places_outside_are_refused(tmp_path):
     for place in (-1, 20, 10**6):
         model = network().fit(sp.csr_array(np.where(X > 0, X, 0)))

@@ -48,7 +48,7 @@ from polyfold.bootstrap._candidate_search import (
     check_graph,
     list_length,
 )
-from polyfold.bootstrap._code_search import CodeSearch, code_dtype
+from polyfold.bootstrap._code_search import CodeSearch, check_codes, code_dtype
 from polyfold.bootstrap._dense_search import FEW_ROWS, DenseSearch, fit_bound
 from polyfold.bootstrap._inverted_index import SparseSearch
 from polyfold.bootstrap._layer_checkpoint import LayerCheckpoint
@@ -231,6 +231,8 @@ def fit_encoder(
                 stored |= replace(first, specs=specs).quality(stored["codes"], rows=rows, seeds=seeds)  # pyright: ignore[reportArgumentType]
             if checkpoint is not None:
                 checkpoint.save(level, **stored)
+        else:
+            check_codes(stored["codes"], n_clusterings, size)
         encoder.codes.append(stored.pop("codes"))
         for name, value in stored.items():
             setattr(encoder, name, float(value))

@@ -76,6 +76,10 @@ def _check_neighbors(state: dict[str, Any]) -> None:
         _require(type(tree) in TREES.values() and np.shape(tree.data) == rows.shape, "rows")
     if "precomputed" in (state["metric"], state["effective_metric_"]):
         _require(rows.shape[0] == rows.shape[1], "distances")
+    # The metric "mahalanobis" takes the size of its matrix for granted.
+    for params in (state.get("metric_params"), state.get("effective_metric_params_")):
+        if params is not None and "VI" in params:
+            _require(np.shape(params["VI"]) == (rows.shape[1],) * 2, "metrics")
 
 
 def _is_count(value: Any) -> bool:
