@@ -443,3 +443,20 @@ def test_postscript_is_no_image(call, tmp_path):
     (tmp_path / "f" / "a.png").write_text(text)
     error = call("cluster f --size 8x8 -n 2 -o groups.csv", code=2)
     assert "cannot be read as an image: cannot identify image file" in error
+
+
+def test_names_of_folders_keep_their_zeros(tmp_path):
+    pytest.importorskip("pyarrow")
+    from polyfold.cli._formats import Selection, open_data
+
+    for code in ("01234", "1234"):
+        (tmp_path / "t" / f"zip={code}").mkdir(parents=True)
+        parquet(tmp_path / "t" / f"zip={code}" / "p.parquet")
+    assert set(open_data(tmp_path / "t", Selection()).column("zip")) == {"01234", "1234"}
+
+
+def test_long_fields_of_digits_are_read_in_linear_time(tmp_path):
+    from polyfold.cli._formats import Selection, open_data
+
+    (tmp_path / "r.csv").write_text("a,b\n1,2\n2,3\n" + "1" * 400_000 + "x,5\n3,4\n")
+    assert open_data(tmp_path / "r.csv", Selection()).n_rows == 4

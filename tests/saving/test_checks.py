@@ -143,8 +143,19 @@ def test_matrices_of_metrics_have_the_size_of_the_rows(tmp_path):
     model = NearestNeighbors(metric="mahalanobis", metric_params={"VI": np.eye(X.shape[1])}, algorithm="brute").fit(X)
     pf.save(model, tmp_path / "m")
     pf.load(tmp_path / "m")
-    model.effective_metric_params_ = {"VI": np.eye(1)}
+    for params in ({"VI": np.eye(1)}, {"Y_norm_squared": np.ones(1)}):
+        model.effective_metric_params_ = params
+        assert refused(model, tmp_path / "m")
+
+
+@pytest.mark.parametrize("kind", [KNeighborsClassifier, RadiusNeighborsClassifier])
+def test_lists_of_classes_belong_to_several_outputs(kind, tmp_path):
+    model = kind().fit(X, np.arange(len(X)) % 4)
+    model.classes_ = [model.classes_]
     assert refused(model, tmp_path / "m")
+    y = np.column_stack([np.arange(len(X)) % 2, np.arange(len(X)) % 3])
+    pf.save(kind().fit(X, y), tmp_path / "m")
+    pf.load(tmp_path / "m")
 
 
 def test_sparse_matrices_with_places_outside_are_refused(tmp_path):

@@ -62,7 +62,9 @@ def _check_rows(rows: Any, state: dict[str, Any]) -> None:
     if "_counts" in state:  # of the rows of each cluster, which `partial_fit` writes to
         _require(np.shape(state["_counts"]) == rows.shape[:1], "clusters")
     if "classes_" in state and "_y" in state:
-        classes = state["classes_"] if isinstance(state["classes_"], list) else [state["classes_"]]
+        several = isinstance(state["classes_"], list)
+        _require(several == state.get("outputs_2d_", False), "labels")
+        classes = state["classes_"] if several else [state["classes_"]]
         labels = np.reshape(state["_y"], (rows.shape[0], len(classes)))
         _require(labels.dtype.kind == "i", "labels")
         for column, names in zip(labels.T, classes, strict=True):
@@ -76,10 +78,11 @@ def _check_neighbors(state: dict[str, Any]) -> None:
         _require(type(tree) in TREES.values() and np.shape(tree.data) == rows.shape, "rows")
     if "precomputed" in (state["metric"], state["effective_metric_"]):
         _require(rows.shape[0] == rows.shape[1], "distances")
-    # The metric "mahalanobis" takes the size of its matrix for granted.
     for params in (state.get("metric_params"), state.get("effective_metric_params_")):
-        if params is not None and "VI" in params:
-            _require(np.shape(params["VI"]) == (rows.shape[1],) * 2, "metrics")
+        for name, value in (params or {}).items():
+            # The metric "mahalanobis" takes the size of VI for granted, and others those of arrays that they get.
+            _require(name in ("p", "w", "V", "VI"), "metrics")
+            _require(name != "VI" or np.shape(value) == (rows.shape[1],) * 2, "metrics")
 
 
 def _is_count(value: Any) -> bool:

@@ -10,7 +10,7 @@ import pandas as pd
 LIKE_NUMBER = r"[-+−(]?\s?[$€£¥]?\s?\d.*"
 # A number with at most one symbol before or after it, from which a space may separate it.
 PARTS = (
-    r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)(?:(?<=[$€£¥])\s)?(?P<number>[0-9.,]*[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?)"
+    r"^\s*(?P<minus>[+-]?)(?P<before>[$€£¥]?)(?:(?<=[$€£¥])\s)?(?P<number>[.,]*[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?)"
     r"(?:\s(?=[%$€£¥]))?(?P<after>[%$€£¥]?)\s*$"
 )
 

@@ -258,8 +258,10 @@ class Parquet:
                 raise ValueError(f"the name {repeated[0]!r} occurs more than once; rename a column")
             options: dict[str, Any] = {"format": "parquet", "partitioning": dataset.HivePartitioning.discover()}
             options["partition_base_dir"] = str(path if path.is_dir() else path.parent)
-            folders = [field for field in dataset.dataset(files, **options).schema if field.name not in names]
-            schemas.append(arrow.schema(folders))
+            folders = [name for name in dataset.dataset(files, **options).schema.names if name not in names]
+            # As text: numbers would lose their leading zeros.
+            schemas.append(arrow.schema([(name, arrow.string()) for name in folders]))
+            options["partitioning"] = dataset.HivePartitioning(schemas[-1])
             self._schema = arrow.unify_schemas(schemas, promote_options="permissive")
             self._dataset = dataset.dataset(files, schema=self._schema, **options)
             self.n_rows = self._dataset.count_rows()
