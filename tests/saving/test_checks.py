@@ -148,6 +148,27 @@ def test_matrices_of_metrics_have_the_size_of_the_rows(tmp_path):
         assert refused(model, tmp_path / "m")
 
 
+def test_masks_hide_no_numbers(tmp_path):
+    model = KNeighborsClassifier().fit(X, np.arange(len(X)) % 4)
+    model._y = np.ma.MaskedArray(np.where(model._y == 3, 10**9, model._y), model._y == 3)
+    pf.save(model, tmp_path / "m")
+    assert np.asarray(pf.load(tmp_path / "m")._y).max() < 4
+
+
+def test_arrays_of_arrays_are_refused(tmp_path):
+    model = network().fit(X)
+    model.extra = np.empty(1, dtype=object)
+    model.extra[0] = np.zeros(2)
+    with pytest.raises(TypeError, match="an array of arrays is not a plain array"):
+        pf.save(model, tmp_path / "m")
+
+    def change(content):
+        content.lines.insert(1, ["objects", [1], 0])
+        content.lines[0] = ["objects", [0]]
+
+    assert forged(network().fit(X), tmp_path / "m", change)
+
+
 @pytest.mark.parametrize("kind", [KNeighborsClassifier, RadiusNeighborsClassifier])
 def test_lists_of_classes_belong_to_several_outputs(kind, tmp_path):
     model = kind().fit(X, np.arange(len(X)) % 4)

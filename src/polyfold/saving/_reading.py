@@ -179,13 +179,18 @@ class _Reader:
         shape, out = self.shape(shape), np.empty(len(positions), dtype=object)
         for place, position in enumerate(positions):
             out[place] = self.get(position)
+        if any(isinstance(entry, np.ndarray) for entry in out):  # NumPy frees nested arrays by recursion
+            raise ValueError("an array of objects cannot hold arrays")
         return out.reshape(shape)
 
     def _make_masked(self, data: int, mask: int) -> Any:
         values, hidden = self.several((data, mask))
         arrays = type(values) is type(hidden) is np.ndarray
-        if not arrays or (hidden.shape, hidden.dtype) != (values.shape, np.ma.make_mask_descr(values.dtype)):
+        if not arrays or (hidden.shape, hidden.dtype) != (values.shape, np.dtype(bool)):
             raise ValueError("a masked array needs an array and a mask of its shape")
+        self.copy(values.nbytes)
+        values = values.copy()
+        values[hidden] = np.zeros((), dtype=values.dtype)  # a check of the array would not see them
         return np.ma.MaskedArray(values, hidden)
 
     def _make_RandomState(self, position: int) -> np.random.RandomState:  # noqa: N802

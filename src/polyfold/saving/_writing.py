@@ -114,6 +114,8 @@ class Writer:
         if isinstance(part, np.ma.MaskedArray):
             return ["masked", self.add(part.data), self.add(np.ma.getmaskarray(part))]
         if part.dtype == object:
+            if any(isinstance(entry, np.ndarray) for entry in part.ravel().tolist()):
+                raise TypeError("an array of arrays is not a plain array")
             return ["objects", list(part.shape), *(self.add(entry) for entry in part.ravel().tolist())]
         if type(part) not in (np.ndarray, np.memmap) and not isinstance(part, np.generic):
             raise TypeError(f"{type(part).__name__} is not a plain array")

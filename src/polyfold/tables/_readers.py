@@ -328,7 +328,7 @@ def _note_left_out(path: Path, position: int, reason: str) -> None:
 
 def parquet_files(folder: Path) -> list[Path]:
     """Return the parquet files of a folder and its subfolders in the order in which Dask and Spark number them."""
-    files = (path for path in folder.rglob("*.parquet") if path.is_file())
+    files = sorted(path for path in folder.rglob("*.parquet") if path.is_file())
     # Dask and Spark mark what is not data, such as temporary folders, by an underscore or a dot.
     return sorted(
         (path for path in files if not any(part[0] in "_." for part in path.relative_to(folder).parts)),
