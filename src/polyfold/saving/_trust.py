@@ -53,11 +53,6 @@ LEARNERS = {
     "svm": ("LinearSVC", "LinearSVR"),
 }
 OTHERS = frozenset(
-    {f"sklearn.cluster._kmeans.{name}" for name in ("KMeans", "MiniBatchKMeans")}
-    | {f"sklearn.svm._classes.{name}" for name in ("LinearSVC", "LinearSVR")}
-    | {f"sklearn.ensemble._voting.Voting{kind}" for kind in ("Classifier", "Regressor")}
-)
-OTHERS = frozenset(
     {f"sklearn.neural_network._stochastic_optimizers.{name}Optimizer" for name in ("Adam", "SGD")}
     | {f"builtins.{name}" for name in ("int", "float", "str", "bool")}
     | {
