@@ -47,6 +47,6 @@ def test_signals_end_the_command_at_every_moment(signal, code, script, tmp_path)
     text = RUN.format(SCRIPTS[script].replace("\n    ", "\n"))
     found = subprocess.run([sys.executable, "-c", text, signal], cwd=tmp_path, capture_output=True, text=True)
     assert found.returncode == code, found.stderr
-    assert found.stderr == "interrupted; nothing was written.\n"
+    assert found.stderr == "interrupted; unfinished outputs were removed.\n"
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
     assert (tmp_path / "out.csv").read_text() == "old"

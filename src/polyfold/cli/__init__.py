@@ -49,7 +49,7 @@ def end_by_signal(number: int, _: Any) -> None:
     with suppress(OSError, AttributeError, RuntimeError):  # a closed pipe, no stream, or one that is being written to
         if sys.stderr.isatty():
             sys.stderr.write(SHOW_CURSOR)  # progress bars hide it
-        sys.stderr.write("interrupted; nothing was written.\n")
+        sys.stderr.write("interrupted; unfinished outputs were removed.\n")
         sys.stderr.flush()
     os._exit(128 + number)
 

@@ -21,7 +21,7 @@ def run(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except (KeyboardInterrupt, click.exceptions.Abort):  # if `main` has not installed its handlers
-        click.echo("interrupted; nothing was written.", err=True)
+        click.echo("interrupted; unfinished outputs were removed.", err=True)
         return 130
     except click.ClickException as error:
         return _refuse(error.format_message())
